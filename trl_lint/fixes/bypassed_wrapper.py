@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
-from trl_lint.analysis.program.syntax import last_name, self_attribute
+from trl_lint.analysis.program.syntax import below, last_name, self_attribute
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
@@ -20,7 +20,6 @@ from trl_lint.fixes.support.scope import (
     dotted,
     is_before,
     names_spelled,
-    nodes,
     scope_of,
     sole_binding,
 )
@@ -103,7 +102,7 @@ def _drop_binding_of(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...
 def _is_only_called(root: Scope, name: cst.Name, used: cst.BaseExpression) -> bool:
     """Whether a name is, but for this use, only ever called, so that it is unused once others are called instead."""
     spelled = [each for each in names_spelled(root, name.value) if each is not name]
-    callees = {id(_callee(node)) for node in nodes(root) if isinstance(node, cst.Call)}
+    callees = {id(_callee(node)) for node in below(root) if isinstance(node, cst.Call)}
     return all(id(each) in callees or each is used for each in spelled)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.data_events import DealtTwice
+from trl_lint.analysis.program.syntax import below
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import own_line
 from trl_lint.fixes.support.edits import Drop, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import names_spelled, nodes, scope_of, sole_binding
+from trl_lint.fixes.support.scope import names_spelled, scope_of, sole_binding
 from trl_lint.fixes.support.tree import has_comment, keyword_of
 from trl_lint.knowledge.torch_distributed import SHUFFLES
 
@@ -94,7 +95,7 @@ def _drop(root: Scope, sampler: cst.BaseExpression, loader: cst.Call) -> tuple[D
         return ()
     bound = sole_binding(root, sampler)
     line = None if bound is None else own_line(root, bound.assign)
-    inside = set(map(id, nodes(loader)))
+    inside = set(map(id, below(loader)))
     others = [each for each in names_spelled(root, sampler.value) if id(each) not in inside]
     if bound is None or line is None or any(each is not bound.name for each in others):
         return NoFix(_USED)

@@ -12,7 +12,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from trl_lint.analysis.events import Averaged
-from trl_lint.analysis.program.syntax import ancestors, holder_name, used_names
+from trl_lint.analysis.program.syntax import ancestors, below, holder_name, used_names
 from trl_lint.domain.averaging import MeanForm
 from trl_lint.domain.control import Uniformity
 from trl_lint.fixes.base import RuleFix
@@ -31,15 +31,7 @@ from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.policy import DIVERGENT, conditions_with
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import is_mean
-from trl_lint.fixes.support.scope import (
-    Binding,
-    as_binding,
-    binds,
-    is_pure,
-    nodes,
-    scope_of,
-    works_in_place,
-)
+from trl_lint.fixes.support.scope import Binding, as_binding, binds, is_pure, scope_of, works_in_place
 from trl_lint.fixes.support.tree import call_of, in_parentheses, method_call, uses_of, with_replaced
 from trl_lint.knowledge.torch_ops import ElementTransfer, of_method
 
@@ -154,8 +146,8 @@ def _ratio(
         operand = value
     if not isinstance(operand, cst.BinaryOperation) or not _is_unchanged(place, operand, operand, statement):
         return None, False
-    below = place.value_of(operand.right)
-    if isinstance(operand.right, cst.Name) and below is not None and below.rank.how not in ("sum", "count"):
+    divisor = place.value_of(operand.right)
+    if isinstance(operand.right, cst.Name) and divisor is not None and divisor.rank.how not in ("sum", "count"):
         count = _bound_expression(place, operand.right, statement)
         if count is None:
             return None, False
@@ -206,9 +198,9 @@ def _is_unchanged(place: LogSite, node: cst.BaseExpression, since: cst.CSTNode, 
 
 def _between(place: LogSite, since: cst.CSTNode, statement: cst.CSTNode) -> tuple[set[str], set[str]]:
     """The names that are bound between two places, and the names of objects that are changed in place there."""
-    text = list(nodes(place.root))
+    text = list(below(place.root))
     start, end = (next(index for index, each in enumerate(text) if each is mark) for mark in (since, statement))
-    between = text[start + len(list(nodes(since))) : end]
+    between = text[start + len(list(below(since))) : end]
     rebound = set().union(*(binds(each) for each in between))
     return rebound, {holder_name(_changed(each)) for each in between}
 
@@ -253,7 +245,7 @@ def _name(place: LogSite, average: _Average) -> str:
         name = operand.value
         head = next((each for each in _HEADS if name.startswith(each) and name != each), "")
         return name[len(head) :]
-    keys = [each.slice[-1].slice for each in nodes(place.statement) if isinstance(each, cst.Subscript)]
+    keys = [each.slice[-1].slice for each in below(place.statement) if isinstance(each, cst.Subscript)]
     texts = [key.value.raw_value for key in keys if isinstance(key, cst.Index) and _is_text(key.value)]
     if not texts and isinstance(place.statement, cst.Assign):
         target = place.statement.targets[0].target

@@ -6,7 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, names_in, of_class
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.engines import ENGINE_NAMES, SHARDS_PARAMETERS
 from trl_lint.domain.kinds import library_name_of
@@ -16,7 +16,7 @@ from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.file_blocks import file_block
 from trl_lint.fixes.support.main_process import MainProcess, main_process
-from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of, sole_binding
+from trl_lint.fixes.support.scope import binds, is_before, scope_of, sole_binding
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_conjunct, with_keyword
 from trl_lint.knowledge.effects import COPIES, OF_MODELS, OF_PATHS, REMOVALS
 from trl_lint.knowledge.heuristics import MAIN_PROCESS, MAY_SYNCHRONISE, READS_FILE
@@ -101,7 +101,7 @@ def _saves_weights(event: SideEffect) -> bool:
     root = scope_of(event.function, event.module)
     bound = (sole_binding(root, arg.value) for arg in event.node.args)
     saved = (event.node, *(each.value for each in bound if each is not None))
-    inside = (node for each in saved for node in nodes(each) if isinstance(node, cst.Call))
+    inside = (node for each in saved for node in below(each) if isinstance(node, cst.Call))
     return any(last_name(each.func) == _STATE for each in inside)
 
 
@@ -154,8 +154,8 @@ def _is_read_again(event: SideEffect) -> bool:
     root, path = scope_of(event.function, event.module), _path_of(event)
     if not path:
         return False
-    below = (each for each in _reading_calls(root) if is_before(root, event.node, each))
-    if any(text_of(arg.value) == path for each in below for arg in each.args):
+    later = (each for each in _reading_calls(root) if is_before(root, event.node, each))
+    if any(text_of(arg.value) == path for each in later for arg in each.args):
         return True
     texts = _texts(cst.parse_expression(path))
     inside = {id(each) for each in _reading_calls(root)}
@@ -168,7 +168,7 @@ def _is_read_just_before(event: SideEffect) -> bool:
     root, path = scope_of(event.function, event.module), _path_of(event)
     if not path:
         return False
-    above = [each for each in nodes(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
+    above = [each for each in below(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
     of_path = (each for each in above if any(text_of(arg.value) == path for arg in each.args))
     reads = [each for each in of_path if READS_FILE.fits(last_name(each.func)) and not _opens_to_write(each)]
     last = reads[-1] if reads else None
@@ -183,7 +183,7 @@ def _is_removed_just_before(event: SideEffect) -> bool:
     root, path = scope_of(event.function, event.module), _path_of(event)
     if not path:
         return False
-    above = [each for each in nodes(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
+    above = [each for each in below(root) if isinstance(each, cst.Call) and is_before(root, each, event.node)]
     removals = [each for each in above if last_name(each.func) in REMOVALS and _mentions_path(each, path)]
     if not removals or any(
         MAY_SYNCHRONISE.fits(last_name(each.func)) for each in above if is_before(root, removals[-1], each)
@@ -216,8 +216,8 @@ def _reads(function: str) -> bool:
 
 def _texts(path: cst.CSTNode) -> set[str]:
     """The pieces of text in the expression of a path that may name a file: `"{}/scores.csv"`, but not `"w"`."""
-    texts = {node.raw_value for node in nodes(path) if isinstance(node, cst.SimpleString)}
-    texts |= {node.value for node in nodes(path) if isinstance(node, cst.FormattedStringText)}
+    texts = {node.raw_value for node in below(path) if isinstance(node, cst.SimpleString)}
+    texts |= {node.value for node in below(path) if isinstance(node, cst.FormattedStringText)}
     return {text for text in texts if len(text) > _SHORT}
 
 
@@ -238,14 +238,14 @@ def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleState
     """Why the other ranks need its effect, as far as the conditions show; "" if nothing shows that they do."""
     path = _path_of(event)
     for node in found.around if path else ():
-        if isinstance(node, cst.If) and _mentions_path(node.test, path) and any(map(binds, nodes(node.body))):
+        if isinstance(node, cst.If) and _mentions_path(node.test, path) and any(map(binds, below(node.body))):
             return "the condition tests for it, and other code under the condition is for all processes or none"
     return ""
 
 
 def _mentions_path(test: cst.BaseExpression, path: str) -> bool:
     """Whether a condition, or a call, is about a path; parentheses around it do not matter."""
-    parts = (node for node in nodes(test) if isinstance(node, cst.BaseExpression))
+    parts = (node for node in below(test) if isinstance(node, cst.BaseExpression))
     return any(text_of(part.with_changes(lpar=[], rpar=[])) == path for part in parts)
 
 
@@ -262,7 +262,7 @@ def _path_of(event: SideEffect) -> str:
 
 def _caution_for_arguments(event: SideEffect) -> str:
     """Why the calls in the arguments matter; "" if none of them may have to be made by all processes."""
-    inner = [each for arg in event.node.args for each in nodes(arg) if isinstance(each, cst.Call)]
+    inner = [each for arg in event.node.args for each in below(arg) if isinstance(each, cst.Call)]
     return "" if all(_makes_a_table(event.module, each.func) for each in inner) else _MAY_BE_COLLECTIVE
 
 

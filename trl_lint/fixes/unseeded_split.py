@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
-from trl_lint.analysis.program.syntax import is_literal_none
+from trl_lint.analysis.program.syntax import below, is_literal_none
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
 from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import nodes, scope_of
+from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import keyword_of, with_keyword
 from trl_lint.knowledge.heuristics import SEED_ARGUMENT
 
@@ -50,7 +50,7 @@ def _seeds(event: DatasetDrawn, root: Scope, statement: cst.CSTNode) -> Iterator
         yield from _text_if_bound(root, statement, f"{event.arguments.value}.seed")
     for text in event.seeds:
         yield from _text_if_bound(root, statement, text)
-    for node in nodes(root):
+    for node in below(root):
         match node:
             case cst.Arg(keyword=cst.Name(value=name), value=cst.Integer(value=text)) if name in _SEEDS:
                 yield text

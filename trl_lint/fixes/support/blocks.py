@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.blocks import ends_outside
-from trl_lint.analysis.program.syntax import ancestors, inwards
+from trl_lint.analysis.program.syntax import ancestors, below, inwards
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
-from trl_lint.fixes.support.scope import binders, binds, nodes
+from trl_lint.fixes.support.scope import binders, binds
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -86,7 +86,7 @@ def _imports_torch(tree: cst.Module, node: cst.CSTNode) -> bool:
 
 @tree_cache(16)
 def _parameter_names(tree: cst.Module) -> set[str]:
-    return {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
+    return {node.name.value for node in below(tree) if isinstance(node, cst.Param)}
 
 
 def certainly_bound(root: cst.CSTNode, name: str, before: cst.CSTNode) -> bool:
@@ -124,7 +124,7 @@ def _always_binds(statement: cst.CSTNode, name: str) -> bool:
     """Whether a statement always binds the name when it runs."""
     match statement:
         case cst.SimpleStatementLine() | cst.SimpleStatementSuite():
-            return any(name in binds(node) for node in nodes(statement) if not isinstance(node, cst.CompFor))
+            return any(name in binds(node) for node in below(statement) if not isinstance(node, cst.CompFor))
         case cst.With(items=items, body=body):
             return any(name in _as_names(item) for item in items) or _block_binds(body, name)
         case cst.If(body=body, orelse=orelse):

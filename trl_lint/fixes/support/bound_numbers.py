@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name, positional_parameters
+from trl_lint.analysis.program.syntax import ancestors, below, last_name, positional_parameters
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement
 from trl_lint.fixes.support.logged import LogSite, assignment, core_of, with_expression
 from trl_lint.fixes.support.placing import guard_of
-from trl_lint.fixes.support.scope import Binding, as_binding, binders, bound_targets, is_before, names_spelled, nodes
+from trl_lint.fixes.support.scope import Binding, as_binding, binders, bound_targets, is_before, names_spelled
 from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.fixes.support.uses import is_shown
 from trl_lint.knowledge.heuristics import RECORDS
@@ -210,7 +210,7 @@ def _function(tree: cst.Module, func: cst.BaseExpression) -> cst.FunctionDef | N
     """The function of a file that is called by name, or as a method of `self`; None unless there is exactly one."""
     match func:
         case cst.Name(value=name) | cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
-            found = [each for each in nodes(tree) if isinstance(each, cst.FunctionDef) and each.name.value == name]
+            found = [each for each in below(tree) if isinstance(each, cst.FunctionDef) and each.name.value == name]
             return found[0] if len(found) == 1 else None
     return None
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import below, last_name
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.values import Kind, Value
-from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, leaves, nodes
+from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, leaves
 from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.heuristics import CONFIG_OBJECT, MODEL_OBJECT
@@ -77,7 +77,7 @@ _READ_ONLY_CALLS = frozenset(
 
 def _may_change_config(constructor: FunctionInfo, model: str) -> bool:
     """Whether a constructor passes the model to code that may change its config (`setup_chat_format(self.model)`)."""
-    calls = (node for node in nodes(constructor.node.body) if isinstance(node, cst.Call))
+    calls = (node for node in below(constructor.node.body) if isinstance(node, cst.Call))
     calls_with_model = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
     return any(last_name(call.func) not in _READ_ONLY_CALLS for call in calls_with_model)
 
@@ -92,8 +92,8 @@ def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCal
 
 def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
     """The class that defines a method, the one that it was analysed for, and their subclasses in the same file."""
-    below = (each for each in home.module.classes if home in each.project_lineage())
-    return tuple(dict.fromkeys((home, cls, *below)))
+    heirs = (each for each in home.module.classes if home in each.project_lineage())
+    return tuple(dict.fromkeys((home, cls, *heirs)))
 
 
 def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
@@ -167,7 +167,7 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
                 found.add("*")
             elif target.attr.value == "model" and dotted(target.value) != "self":
                 found.add("*")  # an object may get another model
-    for node in nodes(tree):
+    for node in below(tree):
         if isinstance(node, cst.Call):
             found.update(_changed_by(node))
         elif isinstance(node, cst.Attribute) and node.attr.value == "__dict__":
@@ -177,7 +177,7 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
 
 def _aliases_of_configs(tree: cst.Module) -> set[str]:
     """The names that a file binds to expressions ending in `.config`."""
-    assigned = [node for node in nodes(tree) if isinstance(node, cst.Assign)]
+    assigned = [node for node in below(tree) if isinstance(node, cst.Assign)]
     configs = (node for node in assigned if isinstance(node.value, cst.Attribute) and last_name(node.value) == "config")
     return {name for node in configs for target in node.targets for name in binds(target)}
 
@@ -209,7 +209,7 @@ class ConstructorCall(NamedTuple):
 def constructor_call(function: FunctionInfo) -> ConstructorCall | None:
     """The only `super().__init__(…)`, if it is directly in the body of an `__init__` and always reached."""
     own_class = function.cls.name if function.cls is not None else ""
-    calls = [node for node in nodes(function.node.body) if _is_constructor_call(node, own_class)]
+    calls = [node for node in below(function.node.body) if _is_constructor_call(node, own_class)]
     for statement in _plain_statements(function) if len(calls) == 1 else ():
         match statement:
             case cst.SimpleStatementLine(body=[cst.Expr(value=cst.Call() as call)]) if call is calls[0]:
@@ -275,7 +275,7 @@ def _own_attributes(roots: Iterable[cst.CSTNode], method: FunctionInfo) -> set[s
     return {
         node.attr.value
         for root in roots
-        for node in nodes(root)
+        for node in below(root)
         if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == this
     }
 
@@ -356,7 +356,7 @@ def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
 
 def _spelled(tree: cst.Module) -> set[str]:
     """Strings in a file that may name an attribute (`getattr(trainer, "name")`), and the attributes it assigns."""
-    texts = (node.raw_value for node in nodes(tree) if isinstance(node, cst.SimpleString))
+    texts = (node.raw_value for node in below(tree) if isinstance(node, cst.SimpleString))
     stored = (target.attr.value for target in bound_targets(tree) if isinstance(target, cst.Attribute))
     return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, value_names
+from trl_lint.analysis.program.syntax import ancestors, below, value_names
 from trl_lint.fixes.support.edits import (
     Drop,
     Edit,
@@ -25,7 +25,7 @@ from trl_lint.fixes.support.edits import (
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.joining import joined
 from trl_lint.fixes.support.node_types import BLOCKS
-from trl_lint.fixes.support.scope import names_spelled, nodes
+from trl_lint.fixes.support.scope import names_spelled
 from trl_lint.fixes.support.sharing import edits_of
 from trl_lint.fixes.support.wrapping import READABLE, fits, in_one, laid_out_anew, lines_of, wrapped
 
@@ -251,8 +251,8 @@ def _touched(edit: Edit) -> list[cst.CSTNode]:
 
 def _is_unused_after_edits(drop: Drop, edits: Iterable[Edit]) -> bool:
     """Whether a name is read only in code that these edits replace, and not in the code that they insert."""
-    removed = {id(node) for edit in edits if isinstance(edit, Replace) for node in nodes(edit.node)}
-    removed.update(map(id, nodes(drop.statement)))
+    removed = {id(node) for edit in edits if isinstance(edit, Replace) for node in below(edit.node)}
+    removed.update(map(id, below(drop.statement)))
     new = (name.value for edit in edits if isinstance(edit, Replace) for name in value_names(edit.by))
     return drop.name not in new and all(id(name) in removed for name in names_spelled(drop.root, drop.name))
 

@@ -13,9 +13,8 @@ from itertools import count
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import used_names, value_names
+from trl_lint.analysis.program.syntax import below, used_names, value_names
 from trl_lint.domain.provenance import Step
-from trl_lint.fixes.support.scope import nodes
 from trl_lint.fixes.support.tree import with_replaced
 
 
@@ -188,7 +187,7 @@ def _collide(one: Insert, other: Insert) -> bool:
         return True
     anchors = (one.anchor, other.anchor)
     return one.anchor is not other.anchor and any(
-        each is inner for outer, inner in (anchors, anchors[::-1]) for each in nodes(outer)
+        each is inner for outer, inner in (anchors, anchors[::-1]) for each in below(outer)
     )
 
 
@@ -249,7 +248,7 @@ def independent(rewrites: Iterable[FixPlan]) -> list[bool]:
     for rewrite in rewrites:
         edits = [edit for edit in rewrite.edits if isinstance(edit, Replace)]
         new = [edit for edit in edits if not _is_same_expression(accepted_by_node.get(id(edit.node)), edit.by)]
-        inside = {id(each) for edit in new for each in nodes(edit.node)}
+        inside = {id(each) for edit in new for each in below(edit.node)}
         is_clear = inside.isdisjoint(accepted_by_node) and not any(id(edit.node) in around for edit in new)
         if is_clear:
             accepted_by_node.update({id(edit.node): edit.by for edit in new})

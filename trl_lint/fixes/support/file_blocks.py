@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import bound_names, contains, names_spelled, nodes, root_name
+from trl_lint.fixes.support.scope import bound_names, contains, names_spelled, root_name
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Module
@@ -40,7 +40,7 @@ def file_block(module: Module, root: Scope, call: cst.CSTNode) -> StatementInBlo
     block = found.statement
     if block.asynchronous is not None or block.items[0].item is not call:
         return None
-    inside = list(nodes(block))
+    inside = list(below(block))
     if any(isinstance(node, _LEAVES) for node in inside) or not _are_its_own(root, block):
         return None
     own = bound_names(block)
@@ -52,7 +52,7 @@ def file_block(module: Module, root: Scope, call: cst.CSTNode) -> StatementInBlo
 
 def _are_its_own(root: Scope, block: cst.With) -> bool:
     """Whether no other code uses what the block binds; other blocks may bind the same names for themselves."""
-    inside = {id(node) for node in nodes(block)}
+    inside = {id(node) for node in below(block)}
     others = (node for name in bound_names(block) for node in names_spelled(root, name) if id(node) not in inside)
     return all(_is_bound_around(root, block, node) for node in others)
 

@@ -14,7 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
-from trl_lint.analysis.program.syntax import ancestors, holder_name, last_name
+from trl_lint.analysis.program.syntax import ancestors, below, holder_name, last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.ranks import Origin
@@ -31,7 +31,6 @@ from trl_lint.fixes.support.scope import (
     contains,
     declared_names,
     leaves,
-    nodes,
     scope_of,
 )
 from trl_lint.knowledge.heuristics import SHOWS, SWITCHES_MODE
@@ -86,7 +85,7 @@ def _has_no_other_effect(step: Step) -> bool:
     function = around[-1]
     local_names = bound_names(function.body)
     stored = [each for each in bound_targets(function.body) if not isinstance(each, cst.Name)]
-    expression_statements = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
+    expression_statements = [node.value for node in below(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in expression_statements if isinstance(node, cst.Call) and node is not step.node]
     named = ((call.func, last_name(call.func)) for call in calls)
     changed = [*stored, *(func for func, name in named if not (SHOWS.fits(name) or SWITCHES_MODE.fits(name)))]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import contexts_around, last_name
+from trl_lint.analysis.program.syntax import below, contexts_around, last_name
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.logged import LogSite
-from trl_lint.fixes.support.scope import dotted, nodes
+from trl_lint.fixes.support.scope import dotted
 from trl_lint.fixes.support.uses import container_of, stays_shown
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import SHOWS
@@ -62,7 +62,7 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
 def _dicts_of_numbers(root: cst.CSTNode) -> frozenset[str]:
     """The dicts all of whose entries a function converts to numbers: `for k, v in d.items(): d[k] = v.item()`."""
     found = set()
-    for node in nodes(root):
+    for node in below(root):
         match node:
             case cst.For(
                 iter=cst.Call(func=cst.Attribute(value=cst.Name(value=source), attr=cst.Name("items"))),

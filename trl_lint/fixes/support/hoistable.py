@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, children, last_name, used_names
+from trl_lint.analysis.program.syntax import ancestors, below, children, last_name, used_names
 from trl_lint.fixes.support.blocks import certainly_bound
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.placing import may_be_none
@@ -21,7 +21,6 @@ from trl_lint.fixes.support.scope import (
     is_pure,
     may_change_objects,
     names_spelled,
-    nodes,
     root_name,
     works_in_place,
 )
@@ -88,7 +87,7 @@ def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cs
     if not contains(entered, call) or (inside and not always_reached(inside, call)):
         raise LeftToAuthor("the call depends on more than this condition")
     exempt = {id(each) for each in ancestors(line, call)} | region.called.keys()
-    for node in nodes(line):
+    for node in below(line):
         if node is call:
             return
         if isinstance(node, cst.NamedExpr) or (
@@ -102,7 +101,7 @@ def check_removable(region: DivergentRegion) -> None:
     guard = region.guard
     if not isinstance(guard, cst.If) or len(region.moved) < len(region.lines):
         return
-    if any(_may_have_other_effects(region, node) for node in nodes(guard.test) if isinstance(node, cst.Call)):
+    if any(_may_have_other_effects(region, node) for node in below(guard.test) if isinstance(node, cst.Call)):
         raise LeftToAuthor("the condition calls a function that may do more")
     if region.shared is not None:
         return
@@ -127,7 +126,7 @@ def is_private(region: DivergentRegion, line: cst.SimpleStatementLine) -> bool:
 def _operands(region: DivergentRegion, call: cst.Call) -> list[cst.CSTNode]:
     """What a call reads: its arguments, and the object whose method it is, unless that is the one of a collective."""
     values: list[cst.CSTNode] = [arg.value for arg in call.args]
-    inner = [each for value in values for each in nodes(value) if isinstance(each, cst.Call)]
+    inner = [each for value in values for each in below(value) if isinstance(each, cst.Call)]
     collectives = [each for each in inner if id(each) in region.called and region.called[id(each)].via is None]
     if region.called[id(call)].via is not None:
         values.append(call.func.value if isinstance(call.func, cst.Attribute) else call.func)
@@ -139,7 +138,7 @@ def _parts_without(node: cst.CSTNode, left_out: Container[int]) -> list[cst.CSTN
     """The node, or its parts without the excluded nodes below it."""
     if id(node) in left_out:
         return []
-    if not any(id(each) in left_out for each in nodes(node)):
+    if not any(id(each) in left_out for each in below(node)):
         return [node]
     return [each for child in children(node) for each in _parts_without(child, left_out)]
 
@@ -159,7 +158,7 @@ def _producer(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleSta
 
 def _is_plain(region: DivergentRegion, node: cst.CSTNode) -> bool:
     """Whether an expression only computes: its calls are pure, or all ranks have to make them anyway."""
-    inside = list(nodes(node))
+    inside = list(below(node))
     if any(isinstance(each, (cst.NamedExpr, cst.Await, cst.Yield)) for each in inside):
         return False
     return all(id(each) in region.called or _only_computes(each) for each in inside if isinstance(each, cst.Call))
@@ -183,21 +182,21 @@ def _does_not_change(line: cst.BaseStatement, names: set[str]) -> bool:
     """Whether a line that stays does not change the objects of these names."""
     if may_change_objects(line):
         return not names & used_names(line)
-    calls = [node for node in nodes(line) if isinstance(node, cst.Call) and names & used_names(node)]
+    calls = [node for node in below(line) if isinstance(node, cst.Call) and names & used_names(node)]
     return all(SHOWS.fits(last_name(call.func)) or _only_computes(call) for call in calls)
 
 
 def _may_have_other_effects(region: DivergentRegion, call: cst.Call) -> bool:
     """Whether a call in a removed condition may have had other effects."""
     name = last_name(call.func)
-    functions = [node for node in nodes(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
+    functions = [node for node in below(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
     return any(not _has_no_effect(function) for function in functions)
 
 
 def _has_no_effect(function: cst.FunctionDef) -> bool:
     """Whether a function changes nothing: it binds only local names, and calls nothing for its effect."""
     stored = any(not isinstance(each, cst.Name) for each in bound_targets(function.body))
-    expression_statements = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
+    expression_statements = (node.value for node in below(function.body) if isinstance(node, cst.Expr))
     return (
         not stored
         and not declared_names(function)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name, used_names
+from trl_lint.analysis.program.syntax import below, last_name, used_names
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.edits import FixPlan, Insert, Move, Replace
 from trl_lint.fixes.support.hoistable import (
@@ -22,7 +22,7 @@ from trl_lint.fixes.support.hoistable import (
     is_private,
 )
 from trl_lint.fixes.support.placing import base_name
-from trl_lint.fixes.support.scope import binders, contains, free_name, nodes
+from trl_lint.fixes.support.scope import binders, contains, free_name
 from trl_lint.fixes.support.tree import text_of
 
 _BEFORE = "it is called before the condition, each time the condition is reached, so that all ranks take part"
@@ -43,8 +43,8 @@ def hoisted(region: DivergentRegion) -> FixPlan:
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
             raise LeftToAuthor("the call depends on more than this condition")
         _hoist(region, index, line, calls)
-    below = {id(node) for line in region.lines for node in nodes(line)}
-    if not below.issuperset(region.called):
+    inside = {id(node) for line in region.lines for node in below(line)}
+    if not inside.issuperset(region.called):
         raise LeftToAuthor("ranks diverge before other calls, too")
     check_removable(region)
     if region.shared is not None:
@@ -56,7 +56,7 @@ def hoisted(region: DivergentRegion) -> FixPlan:
 def _calls(region: DivergentRegion, line: cst.BaseStatement) -> list[cst.Call]:
     """The outermost calls in a line that all ranks have to make, in order."""
     found: list[cst.Call] = []
-    for node in nodes(line):
+    for node in below(line):
         if id(node) in region.called and not any(contains(outer, node) for outer in found):
             if not isinstance(node, cst.Call):
                 raise LeftToAuthor("ranks diverge before other calls, too")

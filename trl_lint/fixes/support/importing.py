@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.fixes.support.edits import Edit, ExtendImport, Import, Insert
-from trl_lint.fixes.support.scope import dotted, nodes
+from trl_lint.fixes.support.scope import dotted
 from trl_lint.fixes.support.tree import text_of
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _new_line(module: Module, statements: Sequence[cst.BaseStatement], needed: I
 
 def _sets_up(tree: cst.Module) -> bool:
     """Whether code changes the environment or the path of later imports."""
-    for node in nodes(tree):
+    for node in below(tree):
         match node:
             case cst.Call(func=func) if last_name(func) in _SETUP_FUNCTIONS:
                 return True

@@ -9,12 +9,12 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
-from trl_lint.analysis.program.syntax import used_names
+from trl_lint.analysis.program.syntax import below, used_names
 from trl_lint.analysis.transfer.processes.main_process_tests import main_process_test
 from trl_lint.fixes.support.blocks import NO_PLACE
 from trl_lint.fixes.support.edits import Edit, Import, NoFix
 from trl_lint.fixes.support.importing import bound_at_top, has_place
-from trl_lint.fixes.support.scope import binders, nodes
+from trl_lint.fixes.support.scope import binders
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 from trl_lint.wording import state_in, uses_torch_distributed
 from trl_lint.wording.started_later import is_group_started_before, is_group_started_later
@@ -112,6 +112,6 @@ def partial_state(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Ed
 
 def _is_only_imported(tree: cst.Module, name: str) -> bool:
     """Whether a name always has the meaning that the module's imports give it."""
-    parameters = {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
+    parameters = {node.name.value for node in below(tree) if isinstance(node, cst.Param)}
     bound = binders(tree, [name])
     return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)

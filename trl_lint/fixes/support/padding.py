@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.fixes.support.node_types import Path
-from trl_lint.fixes.support.scope import binders, names_spelled, nodes
+from trl_lint.fixes.support.scope import binders, names_spelled
 from trl_lint.fixes.support.tree import keyword_of, method_on
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY
 from trl_lint.knowledge.torch_ops import AveragingTransfer, ElementTransfer, of_method
@@ -157,7 +157,7 @@ def _summed(root: cst.CSTNode, chain: Path, dim: int, args: Sequence[cst.Arg]) -
 
 def _is_divided(root: cst.CSTNode, name: str) -> bool:
     """Whether a function divides the value of this name, or divides by it."""
-    for node in nodes(root):
+    for node in below(root):
         match node:
             case cst.BinaryOperation(operator=operator) if isinstance(operator, _DIVISIONS):
                 pass

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
-from trl_lint.analysis.program.syntax import ancestors, is_literal_none, last_name, used_names
+from trl_lint.analysis.program.syntax import ancestors, below, is_literal_none, last_name, used_names
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
@@ -17,16 +17,7 @@ from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Part, Red
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, conditions_with
 from trl_lint.fixes.support.rank_conditions import split
-from trl_lint.fixes.support.scope import (
-    binders,
-    binds,
-    contains,
-    free_name,
-    is_before,
-    is_pure,
-    may_change_objects,
-    nodes,
-)
+from trl_lint.fixes.support.scope import binders, binds, contains, free_name, is_before, is_pure, may_change_objects
 from trl_lint.fixes.support.set_anew import sets_anew
 from trl_lint.fixes.support.tree import call_of, method_call, text_of
 
@@ -62,8 +53,8 @@ def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
 
 def _changes_something(statement: cst.BaseStatement) -> bool:
     """Whether a statement binds a name or changes an object while it is evaluated."""
-    inner = [node for node in nodes(statement) if isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield))]
-    in_place = [node for node in nodes(statement) if isinstance(node, cst.Call) and may_change_objects(node)]
+    inner = [node for node in below(statement) if isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield))]
+    in_place = [node for node in below(statement) if isinstance(node, cst.Call) and may_change_objects(node)]
     return bool(inner or in_place)
 
 
@@ -182,7 +173,7 @@ def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
 
 def may_be_none(root: cst.CSTNode, name: str) -> bool:
     """Whether a name is bound to None somewhere, so that it may have no value yet."""
-    assigned = [node for node in nodes(root) if isinstance(node, cst.Assign)]
+    assigned = [node for node in below(root) if isinstance(node, cst.Assign)]
     none = (node for node in assigned if is_literal_none(node.value))
     return any(name in binds(target) for node in none for target in node.targets)
 
@@ -191,7 +182,7 @@ def _lines_between(place: LogSite, guard: _Guard) -> list[cst.SimpleStatementLin
     """The simple statements from a guard up to the one that logs."""
     line = own_line(place.root, place.statement)
     end = place.statement if line is None else line.statement
-    behind = dropwhile(lambda node: node is not guard, nodes(place.root))
+    behind = dropwhile(lambda node: node is not guard, below(place.root))
     between = takewhile(lambda node: node is not end, behind)
     return [node for node in between if isinstance(node, cst.SimpleStatementLine)]
 

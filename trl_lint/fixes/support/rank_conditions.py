@@ -14,13 +14,13 @@ import libcst as cst
 from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
-from trl_lint.analysis.program.syntax import children
+from trl_lint.analysis.program.syntax import below, children
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.divergent_region import LeftToAuthor
 from trl_lint.fixes.support.edits import Part
-from trl_lint.fixes.support.scope import dotted, is_pure, nodes, root_name
+from trl_lint.fixes.support.scope import dotted, is_pure, root_name
 from trl_lint.fixes.support.tree import has_comment, text_of, without_parentheses
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
     Raises:
         LeftToAuthor: the value of the condition on one process, or of its other parts, is unknown or differs.
     """
-    if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
+    if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in below(test)):
         raise LeftToAuthor("the condition does more than test something")
     parts = parts_of(test) if holds else [test]
     answers = [_on_one_process(event.node_values, part) for part in parts]
@@ -130,7 +130,7 @@ def _reads_rank(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool:
 def _check_without_effect(event: Divergence, parts: Sequence[cst.BaseExpression]) -> None:
     """If one process skips the code today, check that the collectives have no effect on one process."""
     plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in event.missing)
-    mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
+    mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in below(part))
     if not plain or mixed:
         raise LeftToAuthor("one process skips this today, and would run it")
     if any(_needs_group(event.module, each) for each in event.missing):

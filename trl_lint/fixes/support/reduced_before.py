@@ -11,14 +11,14 @@ from itertools import dropwhile, takewhile
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, of_class
 from trl_lint.analysis.program.tree_caches import tree_cache
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement
 from trl_lint.fixes.support.logged import LogSite
 from trl_lint.fixes.support.reductions import REPEATED, is_mean
-from trl_lint.fixes.support.scope import Binding, as_binding, binders, binds, dotted, is_before, nodes, works_in_place
+from trl_lint.fixes.support.scope import Binding, as_binding, binders, binds, dotted, is_before, works_in_place
 from trl_lint.fixes.support.tree import method_call
 from trl_lint.knowledge.torch_ops import ElementTransfer, of_method
 
@@ -84,7 +84,7 @@ def _has_it_there(place: LogSite, binding: Binding, subject: str) -> bool:
         return False
     if not certainly_bound(root, name, here.statement) or _loops(root, binding.assign) != _loops(root, place.statement):
         return False
-    start = dropwhile(lambda node: node is not binding.assign, nodes(root))
+    start = dropwhile(lambda node: node is not binding.assign, below(root))
     between = takewhile(lambda node: node is not place.statement, start)
     return not any(_changes(node, subject) for node in between)
 

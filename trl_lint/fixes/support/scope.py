@@ -31,14 +31,9 @@ def scope_of(owner: FunctionInfo | None, module: SourceModule) -> Scope:
     return scope
 
 
-def nodes(root: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    """A node and everything below it except whitespace and punctuation, in the order of the text."""
-    return below(root)
-
-
 def contains(root: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Whether a node is the root or below it."""
-    return any(each is node for each in nodes(root))
+    return any(each is node for each in below(root))
 
 
 def names_spelled(root: cst.CSTNode, name: str) -> Sequence[cst.Name]:
@@ -56,7 +51,7 @@ def _names(root: cst.CSTNode) -> Mapping[str, Sequence[cst.Name]]:
 
 def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether a node starts before another one in the text."""
-    order = _order(root) if isinstance(root, _LARGE) else {each: index for index, each in enumerate(nodes(root))}
+    order = _order(root) if isinstance(root, _LARGE) else {each: index for index, each in enumerate(below(root))}
     return order[node] < order[other]
 
 
@@ -64,7 +59,7 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
 @tree_cache(256)
 def bound_targets(root: cst.CSTNode) -> tuple[cst.BaseExpression, ...]:
     """All names, attributes and items assigned to, deleted or otherwise bound below a node."""
-    return tuple(part for node in nodes(root) for target in _targets(node) for part in parts_of_target(target))
+    return tuple(part for node in below(root) for target in _targets(node) for part in parts_of_target(target))
 
 
 def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
@@ -104,7 +99,7 @@ _BOUND: dict[type[cst.CSTNode], str] = {
 
 def is_pure(node: cst.CSTNode) -> bool:
     """Whether an expression always has the same value for the same inputs, and no effects."""
-    return not any(_has_effects(each) for each in nodes(node))
+    return not any(_has_effects(each) for each in below(node))
 
 
 def _has_effects(node: cst.CSTNode) -> bool:
@@ -125,7 +120,7 @@ _PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"}
 
 def may_change_objects(root: cst.CSTNode) -> bool:
     """Whether code below a node changes an object in place: through an item, an attribute, or a method named so."""
-    for node in nodes(root):
+    for node in below(root):
         if any(
             isinstance(part, (cst.Attribute, cst.Subscript))
             for each in _targets(node)
@@ -154,13 +149,13 @@ def binders(root: cst.CSTNode, names: Iterable[str]) -> list[cst.CSTNode]:
     if isinstance(root, _LARGE):
         found = {id(node): node for name in wanted for node in _kept_binders(root).get(name, ())}
         return sorted(found.values(), key=_order(root).__getitem__) if len(wanted) > 1 else list(found.values())
-    return [node for node in nodes(root) if not isinstance(node, cst.Param) and not wanted.isdisjoint(binds(node))]
+    return [node for node in below(root) if not isinstance(node, cst.Param) and not wanted.isdisjoint(binds(node))]
 
 
 @tree_cache(16)
 def _kept_binders(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
     found: dict[str, list[cst.CSTNode]] = {}
-    for node in nodes(root):
+    for node in below(root):
         for name in () if isinstance(node, cst.Param) else binds(node):
             found.setdefault(name, []).append(node)
     return found
@@ -168,7 +163,7 @@ def _kept_binders(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
 
 @tree_cache(16)
 def _order(root: cst.CSTNode) -> dict[cst.CSTNode, int]:
-    return {node: index for index, node in enumerate(nodes(root))}
+    return {node: index for index, node in enumerate(below(root))}
 
 
 class Binding(NamedTuple):

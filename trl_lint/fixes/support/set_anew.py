@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, children
+from trl_lint.analysis.program.syntax import ancestors, below, children
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import bound_targets, dotted, nodes, works_in_place
+from trl_lint.fixes.support.scope import bound_targets, dotted, works_in_place
 
 # The method that empties a list or a dict.
 _EMPTIES = "clear"
@@ -33,7 +33,7 @@ def sets_anew(root: Scope, guard: cst.CSTNode, lines: Iterable[cst.CSTNode], rea
 def _changed(line: cst.CSTNode) -> Iterator[str]:
     """The names and attributes that a line assigns, or changes in place."""
     changed = [part.value if isinstance(part, cst.Subscript) else part for part in bound_targets(line)]
-    for call in nodes(line):
+    for call in below(line):
         match call:
             case cst.Call(func=cst.Attribute(value=held, attr=cst.Name(value=name))):
                 changed += [held] if name == _EMPTIES or works_in_place(call) else []

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import used_names
+from trl_lint.analysis.program.syntax import below, used_names
 from trl_lint.fixes.support.blocks import own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, Reduced, Replace, with_distinct_names
-from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects, nodes
+from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects
 from trl_lint.fixes.support.tree import call_of, text_of
 
 
@@ -64,4 +64,4 @@ def _bound_once(group: list[Reduced], names_in_use: set[str]) -> list[Edit]:
 
 def _changes_in_place(line: cst.CSTNode) -> bool:
     """Whether a statement calls a method that changes its object (writing to a store changes no value)."""
-    return any(isinstance(node, cst.Call) and may_change_objects(node) for node in nodes(line))
+    return any(isinstance(node, cst.Call) and may_change_objects(node) for node in below(line))
