@@ -80,10 +80,10 @@ Not in the default set, because they depend on the data, chance, the disk or the
 Conditions on settings, `global_step` and `sync_gradients`, gathered or broadcast values, and the number of ranks are
 the same everywhere. So is whether a list that all ranks fill in the same places is empty (`if len(rows):`). Conditions
 that are not known to differ are not reported, nor are those that combine the rank with something unknown and leave no
-rank out for certain. Branches that call the same collectives in the same order are correct, and a branch that raises,
-or ends its process with an error status, ends the job; `sys.exit()` leaves the others waiting. A branch that starts an
-endless loop over (`continue` in a `while True` without an exit) misses nothing if no collective comes before it there,
-nor does one that skips a batch in a loop that ends after a number of finished steps, if nothing else synchronises.
+rank out for certain. Branches that call the same collectives in the same order are correct; one that raises, or ends
+its process with an error status, ends the job; `sys.exit()` leaves the others waiting. A branch that starts an endless
+loop over (`continue` in `while True`) misses nothing if no collective comes before it, nor does one that skips a batch
+where a number of finished steps ends the loop, if nothing else synchronises, nor a `break` in the last turn.
 
 A collective over its own process group, or a model wrapped for one, under a condition on the rank is assumed to be
 within that group, unless it was made of all ranks, or is one of a device mesh that one rank of the job reaches alone. A

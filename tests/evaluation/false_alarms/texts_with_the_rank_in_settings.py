@@ -11,6 +11,7 @@ import torch.distributed as dist
 parser = argparse.ArgumentParser()
 parser.add_argument("--tag", default="")
 parser.add_argument("--version", default="1")
+parser.add_argument("--prefix")
 
 
 def parse():
@@ -48,6 +49,8 @@ def main():
     is_one_of_table(args)
     is_set(args)
     is_later(args)
+    is_there_from_launcher(args.prefix)
+    is_number_from_launcher()
 
 
 def is_there(args):
@@ -97,6 +100,18 @@ def is_set(args):
 
 def is_later(args):
     if args.number:
+        dist.barrier()  # expect: TRL006
+
+
+def is_there_from_launcher(tag):
+    out = tag + str(int(os.environ["RANK"]))
+    if out:
+        dist.barrier()
+
+
+def is_number_from_launcher():
+    number = 0 + int(os.environ["RANK"])
+    if number:
         dist.barrier()  # expect: TRL006
 
 

@@ -257,6 +257,8 @@ def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -
         return add_texts(frame, (left, right))  # `"cuda:" + str(rank)`
     if {left.kind, right.kind} == {Kind.STRING, Kind.UNKNOWN} and ranks.RANK_LOCAL in (left.rank, right.rank):
         return add_texts(frame, (left, right))  # `args.tag + str(rank)`: of an option nothing is known
+    if left.kind is right.kind is Kind.UNKNOWN and right.device == GLOBAL_RANK:
+        return add_texts(frame, (left, right))  # `tag + str(int(os.environ["RANK"]))`: the rank as a text
     if left.kind is right.kind is Kind.TUPLE:
         return containers.tuple_of(frame, left.items + right.items, node)
     if Kind.CONTAINER in (left.kind, right.kind):
