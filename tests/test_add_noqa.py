@@ -152,6 +152,23 @@ def test_what_it_can_not_be_combined_with(other):
     assert done.code == 2 and "--add-noqa can't be combined with" in done.err
 
 
+def test_each_place_of_a_finding_at_several_gets_its_own():
+    text = """from transformers import Trainer
+
+
+class Reading(Trainer):
+    def training_step(self, model, inputs, *args):
+        width = model.config.width
+        size = (
+            model.config.size
+        )
+        depth = model.config.depth  # noqa: E501
+        return super().training_step(model, inputs, *args)
+"""
+    marked = added(text)
+    assert "width  # noqa: TRL002\n" in marked and "# noqa: E501, TRL002\n" in marked
+
+
 @pytest.mark.slow
 @pytest.mark.index
 def test_of_a_release_nothing_is_left(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,26 +53,39 @@ def with_noqa_comments(path: Path, source: bytes, found: Sequence[Finding]) -> t
     blocks, source, withheld = _with_comments_in_blocks(path, source, text.comments, found)
     if blocks:
         text, found = _Commented(path, source), [each for each in found if each not in blocks]
+    finding_at = {place: each for each in found for place in _places(each)}
     groups: dict[_Span, list[Finding]] = {}
-    for each in found:
-        groups.setdefault(text.comments.span_of(each), []).append(each)
+    for place in finding_at:
+        groups.setdefault(text.comments.span_of(place), []).append(place)
     plans: list[tuple[list[Finding], Edit]] = []
-    for span, findings in sorted(groups.items()):
-        edit = text.edit(span, sorted({each.code for each in findings}))
+    reasons: dict[Finding, str] = {}
+    for span, places in sorted(groups.items()):
+        edit = text.edit(span, sorted({each.code for each in places}))
         if isinstance(edit, Edit):
-            plans.append((findings, edit))
+            plans.append((places, edit))
         else:
-            withheld += [(each, edit) for each in findings]
-    if not text.reason_against(plans):
-        return text.after(plans), withheld
-    passing: list[tuple[list[Finding], Edit]] = []
-    for plan in plans:  # all together do not pass, so try each by itself
-        reason = text.reason_against([*passing, plan])
-        if reason:
-            withheld += [(each, reason) for each in plan[0]]
-        else:
-            passing.append(plan)
-    return text.after(passing), withheld
+            reasons |= {finding_at[each]: edit for each in places}
+    if text.reason_against(plans):
+        passing: list[tuple[list[Finding], Edit]] = []
+        for plan in plans:  # all together do not pass, so try each by itself
+            reason = text.reason_against([*passing, plan])
+            if reason:
+                reasons |= {finding_at[each]: reason for each in plan[0]}
+            else:
+                passing.append(plan)
+        plans = passing
+    return text.after(plans), [*withheld, *reasons.items()]
+
+
+def _places(finding: Finding) -> Iterator[Finding]:
+    """A finding, and a finding by itself for each other place in its file that is told with it.
+
+    A comment at the first place says nothing of the others: they would be the next finding.
+    """
+    yield finding
+    for each in finding.also:
+        if each.path == finding.path:
+            yield Finding(each.code, finding.name, each.message, each.path, each.start, each.start)
 
 
 def _with_comments_in_cells(
