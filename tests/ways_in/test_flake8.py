@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forks import module
@@ -68,12 +69,23 @@ def flake8(*args: str | Path, folder: Path, stdin: bytes | None = None, start: S
 
 def trl_lint(*args: str | Path, folder: Path, start: Start = module) -> list[Place]:
     """What `trl-lint` reports, in the same form."""
+    return sorted(_place(row, folder) for row in _rows(*args, folder=folder, start=start))
+
+
+def told_with_others(*args: str | Path, folder: Path, start: Start = module) -> list[Place]:
+    """The places of what `trl-lint` tells with another finding, as they have one cause."""
+    rows = _rows(*args, folder=folder, start=start)
+    return [_place(each, folder) for row in rows for each in row["also"]]
+
+
+def _rows(*args: str | Path, folder: Path, start: Start) -> list[dict[str, Any]]:
     done = start("trl_lint", "--output-format=json", *args, folder=folder)
     assert not done.stderr
-    return sorted(
-        (os.path.relpath(row["filename"], folder), row["location"]["row"], row["location"]["column"], row["code"])
-        for row in json.loads(done.stdout)
-    )
+    return json.loads(done.stdout)
+
+
+def _place(row: dict[str, Any], folder: Path) -> Place:
+    return (os.path.relpath(row["filename"], folder), row["location"]["row"], row["location"]["column"], row["code"])
 
 
 def write(folder: Path, **files: str) -> None:
@@ -110,9 +122,11 @@ def test_the_fixtures(jobs, left_out, tmp_path):
     # The launches of a Python file carry no marks; flake8 gets no files of another kind.
     launches = [row for row in found if row[3] == "TRL004"]
     assert {path for path, *_ in launches} == {"bare_python_launch/launches/start.py"}
-    assert [(path, row, code) for path, row, _, code in found if code != "TRL004"] == sorted(expected)
+    everything = ("--isolated", "--preview", "--select=ALL", ".")
+    places = {*found, *told_with_others(*everything, folder=folder)}
+    assert sorted((path, row, code) for path, row, _, code in places if code != "TRL004") == sorted(expected)
     assert {code for *_, code in found} == {"TRL004", *(code for *_, code in expected)}
-    own = trl_lint("--isolated", "--preview", "--select=ALL", ".", folder=folder)
+    own = trl_lint(*everything, folder=folder)
     assert found == [row for row in own if row[0].endswith(".py")]
 
 
