@@ -98,6 +98,9 @@ ONLY_DEVICE = "mps"
 DRIVES_RAY = rb"\bray\.get\("
 # A class of which Ray creates objects in other processes, `ray.remote(Worker)`. Source: the same file, `remote`.
 MAKES_WORKERS = rb"\bray\.remote\("
+# A class whose objects Ray runs, each in a process of its own.
+# Source: https://docs.ray.io/en/latest/ray-core/actors.html
+ACTOR_OF_RAY = rb"@(?:ray\.)?remote\b"
 # A program that sets its own rank to 0 may be the only process.
 SETS_FIRST_RANK = rb"""(?:setdefault\(|environ\[)['"](?:LOCAL_)?RANK['"]\s*(?:,|\]\s*=(?!=))\s*['"]0['"]"""
 # Tests of the rank of a TPU core, which say nothing about GPUs. Source: torch_xla/core/xla_model.py.

@@ -137,7 +137,7 @@ class Engine(Runs):
 
     def _events(self, module: Module, roots: list[EventTrace]) -> list[Event]:
         """The events of the runs that begin with these, once all are known."""
-        events = reachability.events_of(roots, self.observers)
+        events = reachability.events_of(roots, self.observers, self.project)
         module.trace.started = [each for each in roots if each.in_processes]
         for settle in self.observers.settled:
             events = settle(events, module.trace, self.imported(module))

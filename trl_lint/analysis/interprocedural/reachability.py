@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
 from trl_lint.analysis.interprocedural import started_by_commands
+from trl_lint.analysis.program.definitions.drivers_of_ray import is_lone_actor
 from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside, never_started
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import GivenToLibrary, Step
+from trl_lint.knowledge.backends import ACTOR_OF_RAY
 from trl_lint.knowledge.library import shown_only_in
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.project import Project
     from trl_lint.analysis.state.frame import Frame
 
 
@@ -61,16 +64,19 @@ def called_back(roots: Iterable[EventTrace]) -> set[int]:
     return _closure((trace for trace in roots if trace.called_back), _callees)
 
 
-def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[Event]:
+def events_of(roots: Sequence[EventTrace], observers: Observers[Frame], project: Project) -> list[Event]:
     """The events of these runs and of all their callees, with what their callers show."""
     in_training, in_steps, in_building, in_given = trained(roots), stepping(roots), built(roots), called_back(roots)
     every = _all_of(roots)
     by_each, apart = _launched(roots)
     started_by_commands.add_reached(roots, by_each, apart)
     showing = _Showing(every)
+    alone_with_ray = _of_lone_actors(roots, every, project)
     found = []
     for trace in every:
         name = id(trace)
+        if name in alone_with_ray:
+            continue
         is_launched, called = name in by_each, by_each.get(name)
         reached = Reached(
             name in in_training, name in in_steps, name in in_building, is_launched, called, name in in_given
@@ -85,6 +91,21 @@ def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[
             if known is not None:
                 found.append(known)
     return found
+
+
+def _of_lone_actors(roots: Iterable[EventTrace], every: Sequence[EventTrace], project: Project) -> set[int]:
+    """The ids of the traces that only the methods of lone actors of Ray lead to: in them, one process is all."""
+    actors = {id(each) for each in every if _is_of_lone_actor(each, project)}
+    if not actors:
+        return actors
+    starts = (each for each in roots if id(each) not in actors)
+    others = _closure(starts, lambda trace: [each for each in _callees(trace) if id(each) not in actors])
+    return {id(each) for each in every} - others
+
+
+def _is_of_lone_actor(trace: EventTrace, project: Project) -> bool:
+    cls = None if trace.function is None else trace.function.cls
+    return cls is not None and cls.module.mentions(ACTOR_OF_RAY, "remote") and is_lone_actor(project, cls)
 
 
 class _Showing:
