@@ -83,6 +83,8 @@ STARTS_ANY_GROUP = (
     rb"(?m)\b(?:init_dist|init_distributed|init_process_group|\w*TrainingArguments)\("
     rb"|^\s*(?:import|from)\s+(?:accelerate|(?:pytorch_)?lightning)\b"
 )
+# Each match contains one of these; searching for them is many times faster.
+GROUP_WORDS = (b"init_dist", b"init_process_group(", b"TrainingArguments(", b"accelerate", b"lightning")
 # Names in code that starts processes on several machines.
 COUNTS_NODES = rb"(?i)(?:machine|node)s?(?:\b|_|\d)"
 # A program that sees one GPU, however it is started, is one process, and so is one that serves a page.

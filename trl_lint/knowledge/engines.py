@@ -121,7 +121,8 @@ ASKS_FOR_GROUP = re.compile(rb"\b%b\b" % ASKING_FOR_GROUP)
 NEEDING_GROUP = (b"FullyShardedDataParallel(", b"FSDP(")  # searching for them is many times faster
 NEEDS_GROUP = re.compile(rb"(?<!class )(?<!\w)(?:%b)" % b"|".join(map(re.escape, NEEDING_GROUP)))
 # The wrapper that raises, too, and is often made on an option only (torch: nn/parallel/distributed.py `__init__`).
-WRAPS_IN_DDP = re.compile(rb"(?<!class )(?<!\w)(?:DDP|DistributedDataParallel)\(")
+DDP_WORDS = (b"DDP(", b"DistributedDataParallel(")  # as above
+WRAPS_IN_DDP = re.compile(rb"(?<!class )(?<!\w)(?:%b)" % b"|".join(map(re.escape, DDP_WORDS)))
 # Code, in lower case, that may start one, itself or through a library; any other name of a setup of ranks counts.
 # DistributedDataParallel starts none, and fails without one; so does FSDP, whose name is also an argument of Trainer.
 # Each of these begins with a letter, or a dot: otherwise the expression is three times as slow.

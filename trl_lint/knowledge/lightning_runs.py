@@ -17,6 +17,8 @@ ANYWHERE = re.compile(
     rb"\bLightningCLI\b|\b(?:lightning|fabric) run\b"
     rb"|(?i:\b(?P<owner>\w*(?:cli|engine|learner|model|runner|trainer)\w*)(?:\(\))?\.(?:fit|validate)\b)"
 )
+# Each match, in lower case, contains one of these; searching for them is many times faster.
+_WORDS = (b".fit", b".validate", b"lightningcli", b"lightning run", b"fabric run")
 # A file of the project, whose functions another file calls.
 _IMPORTS_FILE = rb"(?m)^import[ \t]+%b[ \t]*(?:#.*)?\r?$"
 # Code that trains without it, or a program that does something else.
@@ -55,6 +57,9 @@ def may_run(content: bytes) -> bool:
     """Whether a file may have Lightning run a model."""
     if PACKAGE.search(content) is not None and WITH_PACKAGE.search(content) is not None:
         return True
+    lowered = content.lower()
+    if not any(word in lowered for word in _WORDS):
+        return False
     return any(not _is_of_file(content, found["owner"]) for found in ANYWHERE.finditer(content))
 
 

@@ -12,12 +12,13 @@ from pathlib import PurePath
 
 from trl_lint.analysis.program.project.source_text import code_of
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.knowledge.backends import COUNTS_NODES, LOCAL_ADDRESS, STARTS_ANY_GROUP
+from trl_lint.knowledge.backends import COUNTS_NODES, LOCAL_ADDRESS
 from trl_lint.knowledge.engines import (
     ACCELERATE,
     ASKING_FOR_GROUP,
     ASKS_FOR_GROUP,
     BUILT,
+    DDP_WORDS,
     IN_CODE,
     IN_CONFIGURATION,
     LAUNCHES,
@@ -41,6 +42,7 @@ from trl_lint.launch.judge.scanned_files import JSON, LARGEST, YAML
 from trl_lint.launch.judge.spawn_options import spawn_options
 from trl_lint.launch.judge.starts import BareStart, LaunchEngines, starts
 from trl_lint.launch.judge.switched_off import running_code, switches_group_off
+from trl_lint.launch.judge.uncalled_starts import starts_any_group
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.parsers.mentions import mentioned
 from trl_lint.launch.parsers.usage import own_commands
@@ -129,7 +131,6 @@ _NOTHING = FileEngines()
 _DEEPSPEED_FILE = re.compile(rb"""^[ \t]*deepspeed_config_file:[ \t]*["']?([^\s"'#]+)""", re.MULTILINE)
 # And the keywords by which code names it: of TrainingArguments, DeepSpeed's `initialize` and Accelerate's plugin.
 _DEEPSPEED_FILE_IN_CODE = re.compile(rb"""\b(?:deepspeed|config|hf_ds_config)\s*=\s*["']([^\s"']+\.json)["']""")
-_STARTS_ANY_GROUP = re.compile(STARTS_ANY_GROUP)
 _LOCAL_ADDRESS = re.compile(LOCAL_ADDRESS)
 _COUNTS_NODES = re.compile(COUNTS_NODES)
 # How much of the text before a word may belong to it: `["accelerate",` on the line above.
@@ -160,7 +161,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         shown = FileEngines(_in_order(engines), launches, program, bare | more_bare, spawns, ranks)
         behind = spawn_options(running) if ranks else frozenset[str]()
         shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
-        wraps = WRAPS_IN_DDP.search(data) is not None
+        wraps = any(word in data for word in DDP_WORDS) and WRAPS_IN_DDP.search(data) is not None
         named = _named_settings(_DEEPSPEED_FILE_IN_CODE, data) if JSON.encode() in data else frozenset[str]()
         return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off, wraps=wraps, names=named)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
@@ -209,7 +210,7 @@ def use_of_group(data: bytes) -> Group:
 
 
 def _reach_of(data: bytes, *, spawns_ranks: bool) -> Reach:
-    if _STARTS_ANY_GROUP.search(data) is None:
+    if not starts_any_group(data):
         return Reach.NONE
     is_here = spawns_ranks and _LOCAL_ADDRESS.search(data) is not None and not _COUNTS_NODES.search(code_of(data))
     return Reach.HERE if is_here else Reach.ANYWHERE

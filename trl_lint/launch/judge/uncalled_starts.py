@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
 from trl_lint import quiet_ast
-from trl_lint.knowledge.backends import STARTS_ANY_GROUP
+from trl_lint.knowledge.backends import GROUP_WORDS, STARTS_ANY_GROUP
 from trl_lint.launch.judge.switched_off import blanked, line_starts, span
 
 _STARTS = re.compile(STARTS_ANY_GROUP)
@@ -26,13 +26,18 @@ _CALLS_ANY = re.compile(rb"\b(?:exec|eval|globals|locals)\(|\bvars\(\s*\)|\bFire
 _WORD = re.compile(r"\w+")
 
 
+def starts_any_group(data: bytes) -> bool:
+    """Whether code starts a process group, or has a library do so."""
+    return any(word in data for word in GROUP_WORDS) and _STARTS.search(data) is not None
+
+
 @lru_cache(maxsize=64)
 def starting_functions(data: bytes) -> frozenset[str]:
     """The functions of a file that hold all its starts of a group; none if something else in it starts one.
 
     A function that is decorated may be called by its decorator, a method by its name, and a test by pytest.
     """
-    if _STARTS.search(data) is None or _CALLS_ANY.search(data) is not None:
+    if not starts_any_group(data) or _CALLS_ANY.search(data) is not None:
         return frozenset()
     tree = quiet_ast.parsed(data)
     if tree is None:
@@ -41,9 +46,9 @@ def starting_functions(data: bytes) -> frozenset[str]:
     functions = {
         each.name
         for each in _plain_functions(tree)
-        if _STARTS.search(b"\n".join(lines[each.lineno - 1 : each.end_lineno])) is not None
+        if starts_any_group(b"\n".join(lines[each.lineno - 1 : each.end_lineno]))
     }
-    return frozenset() if _STARTS.search(without(data, functions)) is not None else frozenset(functions)
+    return frozenset() if starts_any_group(without(data, functions)) else frozenset(functions)
 
 
 def without(data: bytes, names: Collection[str]) -> bytes:

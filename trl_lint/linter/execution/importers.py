@@ -13,7 +13,7 @@ Which file a name means is said in `module_names.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -94,9 +94,12 @@ class Importers:
 
     def programs_of(self, path: str) -> frozenset[str]:
         """The programs that may run a file by importing it."""
-        if path not in self._programs_of:
-            self._programs_of[path] = frozenset(each.path for each in self._users(path) if each.program)
-        return self._programs_of[path]
+        known = self._programs_of
+        if path not in known:
+            users = list(self._users(path, known))
+            own = frozenset(each.path for each in users if each.program)
+            known[path] = own.union(*(known[each.path] for each in users if each.path in known))
+        return known[path]
 
     def programs_running(self, path: str) -> frozenset[str]:
         """The programs that may run a file, the file itself among them if it is one."""
@@ -141,14 +144,16 @@ class Importers:
         """Whether another file may import this one."""
         return any(each.path != path for each in self._importing(path))
 
-    def _users(self, path: str) -> Iterator[Importer]:
-        waiting, seen = [path], {path}
+    def _users(self, path: str, known: Container[str] = ()) -> Iterator[Importer]:
+        """The files that import a file, directly or through others. known: those whose own users are not followed."""
+        waiting, seen = [path], set[str]()
         while waiting:
             for importer in self._importing(waiting.pop()):
-                yield importer
                 if importer.path not in seen:
                     seen.add(importer.path)
-                    waiting.append(importer.path)
+                    yield importer
+                    if importer.path not in known:
+                        waiting.append(importer.path)
 
     def _importing(self, path: str) -> Sequence[Importer]:
         """The files that may import a file. They are found once, as most files lead to those that many import."""
