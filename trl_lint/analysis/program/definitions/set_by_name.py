@@ -10,9 +10,9 @@ But a loop over `dir(model)` that sets what it finds there adds none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
@@ -22,51 +22,69 @@ from trl_lint.analysis.program.syntax import of_class
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.project import Project
 
+# Whether an expression is what is asked about.
+_Test: TypeAlias = Callable[[cst.BaseExpression], bool]
+
 
 def may_be_set(
     project: Project, path: Path, calls: Iterable[cst.Call], name: str, holders: Sequence[cst.BaseExpression]
 ) -> bool:
     """Whether one of the calls in a file may set the attribute `name` of what one of the `holders` is."""
+    named = {each.value for each in holders if isinstance(each, cst.Name)}
+    others = [each for each in holders if not isinstance(each, cst.Name)]
+
+    def is_holder(node: cst.BaseExpression) -> bool:
+        if isinstance(node, cst.Name):
+            return node.value in named
+        return any(node.deep_equals(each) for each in others)
+
     return any(
-        _sets(call, name, holder) or any(_passes_to_setter(project, path, call, name, holder))
-        for call in calls
-        for holder in holders
+        _sets(call, name, is_holder) or _passes_to_setter(project, path, call, name, is_holder) for call in calls
     )
 
 
-def _sets(call: cst.Call, name: str, holder: cst.BaseExpression) -> bool:
+def _sets(call: cst.Call, name: str, is_holder: _Test) -> bool:
     """`setattr(model, name, value)`, `setattr(type(model), …)`, `model.__dict__.update(…)`, `vars(model).update(…)`"""
     match call.func:
-        case cst.Name(value="setattr") if len(call.args) > 1 and _is_or_is_class_of(call.args[0].value, holder):
+        case cst.Name(value="setattr") if len(call.args) > 1 and _is_or_is_class_of(call.args[0].value, is_holder):
             text = call.args[1].value
             return not isinstance(text, cst.SimpleString) or text.evaluated_value == name
         case cst.Attribute(value=cst.Attribute(value=owner, attr=cst.Name(value="__dict__")), attr=cst.Name("update")):
-            return owner.deep_equals(holder)
+            return is_holder(owner)
         case cst.Attribute(value=cst.Call(func=cst.Name("vars"), args=[cst.Arg(value=owner)]), attr=cst.Name("update")):
-            return owner.deep_equals(holder)
+            return is_holder(owner)
     return False
 
 
-def _is_or_is_class_of(node: cst.BaseExpression, holder: cst.BaseExpression) -> bool:
-    return (object_of_class(node) or node).deep_equals(holder)
+def _is_or_is_class_of(node: cst.BaseExpression, is_holder: _Test) -> bool:
+    return is_holder(object_of_class(node) or node)
 
 
-def _passes_to_setter(
-    project: Project, path: Path, call: cst.Call, name: str, holder: cst.BaseExpression
-) -> Iterator[bool]:
-    """For each function that a call may be of: whether it sets the attribute of the argument that is the holder."""
-    index = next((place for place, arg in enumerate(call.args) if arg.value.deep_equals(holder)), None)
-    if index is None or not isinstance(call.func, (cst.Name, cst.Attribute)):
-        return
+def _passes_to_setter(project: Project, path: Path, call: cst.Call, name: str, is_holder: _Test) -> bool:
+    """Whether a function that a call may be of sets the attribute of an argument that is a holder."""
+    passed = [(place, arg.keyword) for place, arg in enumerate(call.args) if is_holder(arg.value)]
+    if not passed or not isinstance(call.func, (cst.Name, cst.Attribute)):
+        return False
     called = call.func if isinstance(call.func, cst.Name) else call.func.attr
-    for function in _functions(project, path, called.value):
-        keyword = call.args[index].keyword
-        parameters = [each.name.value for each in function.params.params]
-        parameter = keyword.value if keyword is not None else parameters[index] if index < len(parameters) else ""
-        yield bool(parameter) and any(
-            _sets(each, name, cst.Name(parameter)) and not _sets_what_is_there(function, each)
-            for each in of_class(function, cst.Call)
-        )
+    return any(
+        _sets_parameter(function, name, place, keyword)
+        for function in _functions(project, path, called.value)
+        for place, keyword in passed
+    )
+
+
+def _sets_parameter(function: cst.FunctionDef, name: str, place: int, keyword: cst.Name | None) -> bool:
+    """Whether a function sets the attribute of its parameter at a place, or with a name."""
+    parameters = [each.name.value for each in function.params.params]
+    parameter = keyword.value if keyword is not None else parameters[place] if place < len(parameters) else ""
+
+    def is_parameter(node: cst.BaseExpression) -> bool:
+        return isinstance(node, cst.Name) and node.value == parameter
+
+    return bool(parameter) and any(
+        _sets(each, name, is_parameter) and not _sets_what_is_there(function, each)
+        for each in of_class(function, cst.Call)
+    )
 
 
 def _sets_what_is_there(function: cst.FunctionDef, call: cst.Call) -> bool:
