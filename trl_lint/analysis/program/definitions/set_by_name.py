@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.project.import_lines import imported_files
+from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import of_class
 
 if TYPE_CHECKING:
@@ -106,11 +107,17 @@ def _lists_attributes(node: cst.BaseExpression, owner: cst.BaseExpression) -> bo
 def _functions(project: Project, path: Path, name: str) -> Iterator[cst.FunctionDef]:
     """The functions of this name at the top of a file, and of those that it imports."""
     start = f"def {name}(".encode()
-    for each in dict.fromkeys((path, *imported_files(project, path, project.text(path)))):
+    for each in _with_imported(project, path):
         module = project.module(each) if start in project.text(each) else None
         for statement in () if module is None else module.tree.body:
             if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
                 yield statement
+
+
+@noted
+def _with_imported(project: Project, path: Path) -> tuple[Path, ...]:
+    """A file, and those that it imports."""
+    return tuple(dict.fromkeys((path, *imported_files(project, path, project.text(path)))))
 
 
 def object_of_class(node: cst.CSTNode) -> cst.BaseExpression | None:
