@@ -59,16 +59,16 @@ class Snippets:
         self.settings = settings
         self.path = HERE / "snippet.py"
 
-    def linter(self, source: bytes) -> Linter:
-        text = self.rule, self.settings, source
+    def linter(self, source: bytes, *, can_fix: bool) -> Linter:
+        text = self.rule, self.settings, source, can_fix
         if text not in LAST:
             LAST.clear()
-            LAST[text] = Linter(self.settings, (HERE,), (self.rule,))
+            LAST[text] = Linter(self.settings, (HERE,), (self.rule,), can_fix=can_fix)
             LAST[text].trees = TREES
         return LAST[text]
 
     def findings(self, text: str) -> list[Finding]:
-        linter = self.linter(text.encode())
+        linter = self.linter(text.encode(), can_fix=False)
         found = linter.check(self.path, text.encode())
         assert linter.may_matter(text.encode()) or not found, "the prefilter of the rule passes it over"
         return found
@@ -83,7 +83,7 @@ class Snippets:
         return [shown(text, each) for each in self.findings(text)]
 
     def fix(self, source: bytes, *, unsafe: bool = False) -> FixResult:
-        return self.linter(source).fix(self.path, source, unsafe=unsafe)
+        return self.linter(source, can_fix=True).fix(self.path, source, unsafe=unsafe)
 
     def mended(self, text: str, *, unsafe: bool = False) -> str:
         """The text after `--fix`; a second run must change nothing."""
