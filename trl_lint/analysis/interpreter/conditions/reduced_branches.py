@@ -10,6 +10,11 @@ It is, and says that all ranks take the value that one of them has:
     told = agreed(stops)
     if told: stops = True
 
+Not if the other ranks' branch sets it itself, as what it is there is its own from then on:
+
+    if agreed(loss) < best: bad = 0
+    elif rank == 0: bad += 1
+
 Some ranks receive the value, and the ranks that sent it keep their own:
 
     told = agreed(stops)
@@ -34,7 +39,7 @@ What the value is after the branch is unknown: not this rank's own, which the jo
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from functools import partial
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import libcst as cst
@@ -42,6 +47,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.sampler_settings import decides_sampler
 from trl_lint.analysis.program.idioms.asked_again import names_read_where_asked_again
 from trl_lint.analysis.program.idioms.path_conditions import parts_of
+from trl_lint.analysis.program.syntax import assignments, last_name, of_class, parts_of_target
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.processes import job_flags
 from trl_lint.domain import ranks
@@ -85,17 +91,18 @@ def reduced_on_one_branch(
         return ReducedOnOneBranch()
     if not (is_by_rank or _is_of_job(frame, node.test, test)):
         return _asked_again(frame, node, taken, skipped, division)
-    differing = partial(_differing, tells=test.rank == ranks.REDUCED)
+    tells = test.rank == ranks.REDUCED
+    sets = _set_in(node.body) & _set_in(node.orelse) if tells and node.orelse is not None else frozenset()
     heap = skipped.heap
     items = (
         (identity, key)
         for identity, cell in taken.heap.items()
         if (other := heap.get(identity)) is not None and other is not cell and other.shape == cell.shape
-        for key in differing(_contents(cell), _contents(other))
+        for key in _differing(_contents(cell), _contents(other), tells=tells)
     )
-    return ReducedOnOneBranch(
-        differing(taken.names, skipped.names), differing(taken.attributes, skipped.attributes), tuple(items)
-    )
+    names = _differing(taken.names, skipped.names, tells=tells, but=sets)
+    attributes = _differing(taken.attributes, skipped.attributes, tells=tells, but=sets)
+    return ReducedOnOneBranch(names, attributes, tuple(items))
 
 
 def _asked_again(frame: Frame, node: cst.If, taken: Memory, skipped: Memory, division: Control) -> ReducedOnOneBranch:
@@ -130,18 +137,33 @@ def _is_of_job(frame: Frame, test: cst.BaseExpression, value: Value) -> bool:
     return decides_sampler(frame.engine.project, frame.function, test)
 
 
-def _differing(taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, tells: bool) -> tuple[_Key, ...]:
+def _set_in(branch: cst.CSTNode) -> frozenset[str]:
+    """What the code of a branch assigns: names, and attributes of any object."""
+    parts = (part for target, _ in assignments(branch) for part in parts_of_target(target))
+    changed = (each.target for each in of_class(branch, cst.AugAssign))
+    return frozenset(last_name(each) for each in chain(parts, changed) if isinstance(each, (cst.Attribute, cst.Name)))
+
+
+def _differing(
+    taken: Mapping[_Key, Value], skipped: Mapping[_Key, Value], *, tells: bool, but: frozenset[str] = frozenset()
+) -> tuple[_Key, ...]:
     """The keys of values that are reduced in one mapping, and this rank's own in the other.
 
     tells: whether the condition is reduced, so that a constant that is assigned under it is what ranks agree on.
+    but: the names and attributes of which that does not hold, as both branches assign them.
     """
     return tuple(
         key
         for key, value in taken.items()
         if (other := skipped.get(key)) is not None
-        and (_is_agreed(value) or _is_agreed(other) or (tells and _is_constant(value)))
+        and (_is_agreed(value) or _is_agreed(other) or (tells and _is_constant(value) and _name_of(key) not in but))
         and (value.rank.differs or other.rank.differs)
     )
+
+
+def _name_of(key: Hashable) -> Hashable:
+    """The name of a value, also as an attribute of some object."""
+    return key[-1] if isinstance(key, tuple) and key else key
 
 
 def _is_agreed(value: Value) -> bool:
