@@ -10,6 +10,9 @@ the file that shows it: a configuration of accelerate or DeepSpeed, a launch com
 `deepspeed train.py`), code (`FullyShardedDataParallelPlugin`, `FullyShardedDataParallel(…)`, `fully_shard(…)`,
 `deepspeed.initialize`, `TrainingArguments(fsdp="full_shard")`), or the setting `engines`.
 
+A rank that leaves a loop around such a forward by its own data is reported as well, if it asks for the elements of a
+tensor (`if done.all(): break`): it has finished its answers, while others still generate theirs.
+
 ## Why is this bad?
 Each rank of a sharded model holds a part of every parameter. Saving the model gathers them, which is a collective: the
 main process waits for the others until the time-out, or pairs up with their next collective. Running the model gathers
@@ -70,6 +73,9 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
 
+# What asks for the elements of a tensor, as for answers that are done (`if done.all(): break`), and not for its size.
+_ASKS_ELEMENTS = frozenset({"all", "any", "equal", "item"})
+
 
 class ShardedSaveOnOneRank(Rule[Divergence]):
     code = "TRL016"
@@ -94,8 +100,21 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
 
 
 def _is_of_uneven_data(event: Divergence) -> bool:
-    """Whether it runs once for each piece of the data, `for at in range(0, len(x), 256): head(x[at:])`."""
-    return event.sync_point.kind == OF_SHARDS and event.origins != Origin.RANK
+    """Whether it runs once for each piece of the data, `for at in range(0, len(x), 256): head(x[at:])`.
+
+    Not if a rank leaves a loop as soon as its own answers are done, while others still generate theirs.
+    """
+    if event.sync_point.kind != OF_SHARDS or event.origins == Origin.RANK:
+        return False
+    return event.exit != "break" or not _asks_for_elements(event)
+
+
+def _asks_for_elements(event: Divergence) -> bool:
+    from libcst import Call
+
+    from trl_lint.analysis.program.syntax import last_name, of_class
+
+    return any(last_name(each.func) in _ASKS_ELEMENTS for each in of_class(event.condition.node, Call))
 
 
 def _message(event: Divergence, shown: ShownEngine) -> str:
