@@ -16,9 +16,9 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import (
     LOOPS,
     ancestors,
-    assigned_once,
     assignments,
     children,
+    holder_name,
     is_literal_none,
     last_name,
     of_class,
@@ -175,7 +175,14 @@ def _bound(word: str, scopes: Sequence[cst.CSTNode]) -> cst.BaseExpression | Non
         return None
     loops = (each for each in of_class(scope, cst.For) if isinstance(each.target, cst.Name))
     loop = next((each for each in loops if cst.ensure_type(each.target, cst.Name).value == name), None)
-    return assigned_once(scope, name) if loop is None else loop.iter
+    return _assigned(scope, name) if loop is None else loop.iter
+
+
+def _assigned(scope: cst.CSTNode, name: str) -> cst.BaseExpression | None:
+    """The one thing that a name is assigned besides None, which says of no file where it is: `last = None`."""
+    given = [value for target, value in assignments(scope) if holder_name(target) == name]
+    places = [each for each in given if not is_literal_none(each)]
+    return places[0] if len(places) == 1 else None
 
 
 def _marked(scopes: Sequence[cst.CSTNode], name: str) -> str:
