@@ -3,7 +3,8 @@
 ## What it does
 Reports a tensor with a dimension that depends on this rank's own data, passed to `gather`, `gather_for_metrics`,
 `reduce`, `broadcast` or a tensor collective of torch.distributed: a batch padded to its own longest sample, logits
-with one row per token of it, elements selected by a mask (`x[mask]`, `torch.nonzero`), completions.
+with one row per token of it, rows padded by hand to `max(len(row) for row in rows)`, elements selected by a mask
+(`x[mask]`, `torch.nonzero`), completions.
 
 ## Why is this bad?
 Tensor collectives need equal shapes and do not check them. gloo aborts the process without a Python traceback; nccl

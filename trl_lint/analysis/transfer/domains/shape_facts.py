@@ -14,7 +14,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, FunctionCall
-from trl_lint.analysis.transfer.tensors import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
+from trl_lint.analysis.transfer.tensors import (
+    batch_lengths,
+    batch_shapes,
+    longest_rows,
+    subscript_shapes,
+    tensor_shapes,
+)
 from trl_lint.analysis.transfer.tensors.tensor_sizes import shaped, size_along, sized
 from trl_lint.domain.kinds import SizesValue
 from trl_lint.knowledge.torch_ops import ShapeTransfer
@@ -50,6 +56,9 @@ class ShapeDomain(Domain["Frame"]):
 
     def function(self, frame: Frame, call: FunctionCall, value: Value) -> Value:
         return shaped(value, tensor_shapes.of_function(frame, call.row, call.name, call.args))
+
+    def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+        return longest_rows.longest(frame, name, args, node, value)
 
     def project_function(self, frame: Frame, function: FunctionInfo, args: Arguments, value: Value) -> Value:
         return batch_shapes.returned(frame, function, args, value)
