@@ -113,6 +113,30 @@ def test_a_parameter_is_unknown_whatever_the_module_has_of_that_name(tmp_path):
     assert check(tmp_path, {"train.py": text}) == []
 
 
+@pytest.mark.parametrize(("setup", "helper", "is_reported"), [
+    ("device = chosen()", "return torch.device('cuda')", True),
+    ("device = chosen()", "device = 'cuda:0' if torch.cuda.is_available() else 'cpu'\n    return device", True),
+    ("number, device = chosen()", "return dist.get_rank(), torch.device('cuda')", True),
+    ("device = chosen()[1]", "return dist.get_rank(), torch.device('cuda')", True),
+    # Another place of the tuple, or all of it.
+    ("device, number = chosen()", "return own_device(), 'cuda'", False),
+    ("device, *numbers = chosen()", "return 'cuda', 0, 1", False),
+    ("device = chosen()", "return 'cuda', 0", False),
+    ("device, number = chosen()", "return 'cuda'", False),
+    # One of two, a GPU of the process, and what its caller passes.
+    ("device = chosen()", "if dist.get_rank():\n        return own_device()\n    return 'cuda'", False),
+    ("device = chosen()", "return torch.device('cuda', int(os.environ['LOCAL_RANK']))", False),
+    ("device = chosen(own_device())", "return device", False),
+])  # fmt: skip
+def test_a_gpu_that_a_function_of_the_file_chooses_is_known_if_it_returns_one_thing(
+    tmp_path, setup, helper, is_reported
+):
+    parameters = "device" if helper == "return device" else ""
+    text = program(setup).replace("def main", f"def chosen({parameters}):\n    {helper}\n\n\ndef main")
+    text = text.replace("def main", 'device = "cuda"\n\n\ndef main', 1) if parameters else text
+    assert [each.code for each in check(tmp_path, {"train.py": text})] == ["TRL011"] * is_reported
+
+
 @pytest.mark.parametrize(("setup", "wrap"), [
     ('device = torch.device("cuda:0")', WRAP),
     ("device = 0", "model = DDP(Net().to(device))"),

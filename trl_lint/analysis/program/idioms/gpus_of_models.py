@@ -4,6 +4,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 model = Net().to(device)                    "cuda", the first GPU unless something else chooses another one
 model.cuda()                                "cuda"
 model.to(args.device)                       "cuda:0", if that is what the option is by default
+model.to(chosen())                          that of the one thing which this function of the file returns
 model.to(f"cuda:{rank}"); model.cuda(gpu)   unknown
 DDP(model, device_ids=[0])                  "cuda:0"
 """
@@ -46,7 +47,8 @@ _ASKS = frozenset(name.rpartition(".")[2] for name in FIND_GPUS)
 
 def shared_gpu(module: Module, root: cst.CSTNode, function: FunctionInfo | None, wrapper: cst.Call) -> str:
     """The GPU of a model that a call wraps, as it is written; "" if it is unknown, or may be each process's own."""
-    read = _GpuNames(module, root, function)
+    given = frozenset(each.name for each in function.parameters) if function is not None else frozenset()
+    read = _GpuNames(module, root, given)
     ids = keyword_value(wrapper, DEVICE_IDS)
     match ids:
         case cst.List(elements=[cst.Element(value=only)]) if gpu := read.gpu(only):
@@ -61,10 +63,10 @@ def shared_gpu(module: Module, root: cst.CSTNode, function: FunctionInfo | None,
 class _GpuNames:
     """Reads what the expressions of a function say of GPUs."""
 
-    def __init__(self, module: Module, root: cst.CSTNode, function: FunctionInfo | None) -> None:
+    def __init__(self, module: Module, root: cst.CSTNode, parameters: frozenset[str]) -> None:
         self.module = module
         self.root = root
-        self.parameters = frozenset(each.name for each in function.parameters) if function is not None else frozenset()
+        self.parameters = parameters
 
     def place(self, move: cst.Call) -> str:
         """The GPU of `model.cuda(…)` or `model.to(…)`."""
@@ -94,7 +96,20 @@ class _GpuNames:
                 last_name(made) == "device"
             ):
                 return f"{self._name(kind, depth - 1)}:{number}"
+            case cst.Call() as call:
+                return self._returned(call, depth - 1)
+            case cst.Subscript(value=cst.Call() as call, slice=[cst.SubscriptElement(slice=cst.Index(cst.Integer(n)))]):
+                return self._returned(call, depth - 1, int(n))
         return ""
+
+    def _returned(self, call: cst.Call, depth: int, place: int | None = None) -> str:
+        """The GPU that a function of the file returns, itself or at a place of a tuple."""
+        helper = _helper(self.module.tree, call)
+        returned = None if helper is None else _returned_at(helper, place)
+        if helper is None or returned is None:
+            return ""
+        given = frozenset(each.name.value for each in of_class(helper.params, cst.Param))
+        return _GpuNames(self.module, helper, given)._name(returned, depth)
 
     def _is_set(self, option: str) -> bool:
         sets = _SETS % {b"name": re.escape(option.encode())}
@@ -114,7 +129,7 @@ class _GpuNames:
 
 def _values(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression | None]:
     """What a function, or a module outside its functions, binds a name to."""
-    parts = ((part, value) for target, value in assigned_parts(scope) for part in parts_of_target(target))
+    parts = (each for target, value in assigned_parts(scope) for each in _parts(target, value))
     loops = ((part, each.iter) for each in of_class(scope, cst.For) for part in parts_of_target(each.target))
     others: tuple[cst.AnnAssign | cst.AugAssign | cst.NamedExpr, ...] = (
         *of_class(scope, cst.AnnAssign),
@@ -125,6 +140,40 @@ def _values(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression | None]:
     found = [(target, value) for target, value in bound if _is_name(target, name)]
     is_module = isinstance(scope, cst.Module)
     return [value for target, value in found if not (is_module and definitions_around(scope, target))]
+
+
+def _parts(
+    target: cst.BaseExpression, value: cst.BaseExpression
+) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What is assigned to the parts of a target; of what a call returns, to each name the one at its place."""
+    is_flat = isinstance(target, cst.Tuple) and all(
+        isinstance(each, cst.Element) and isinstance(each.value, cst.Name) for each in target.elements
+    )
+    for place, part in enumerate(parts_of_target(target)):
+        yield part, _item(value, place) if is_flat and isinstance(value, cst.Call) else value
+
+
+def _item(value: cst.BaseExpression, place: int) -> cst.Subscript:
+    return cst.Subscript(value, [cst.SubscriptElement(cst.Index(cst.Integer(str(place))))])
+
+
+def _helper(tree: cst.Module, call: cst.Call) -> cst.FunctionDef | None:
+    """The function of a file that a call without a receiver gets, if the file has only one of its name."""
+    if not isinstance(call.func, cst.Name):
+        return None
+    found = [each for each in of_class(tree, cst.FunctionDef) if each.name.value == call.func.value]
+    one = found[0] if len(found) == 1 else None
+    return None if one is None or one.decorators or definitions_around(tree, one) != [one] else one
+
+
+def _returned_at(helper: cst.FunctionDef, place: int | None) -> cst.BaseExpression | None:
+    """What a function returns in its only `return`; with a place, what is there in the tuple that it returns."""
+    found = [each for each in of_class(helper.body, cst.Return) if not definitions_around(helper.body, each)]
+    match found[0].value if len(found) == 1 else None:
+        case cst.Tuple(elements=parts) if place is not None and place < len(parts):
+            return parts[place].value if all(isinstance(each, cst.Element) for each in parts) else None
+        case one:
+            return one if place is None else None
 
 
 def _global_names(tree: cst.CSTNode) -> set[str]:
