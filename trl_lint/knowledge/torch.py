@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank
-from trl_lint.knowledge.schema import Effect, OpaqueCall, Row
+from trl_lint.knowledge.schema import BARE_MODEL, Effect, Function, OpaqueCall, Row
 from trl_lint.knowledge.torch_ops import OPERATIONS, DeviceTransfer
 
 _ASKS_FOR_DEVICE = (DeviceTransfer.ACCELERATOR, DeviceTransfer.CUDA, DeviceTransfer.ARGUMENT)
@@ -31,6 +31,8 @@ ROWS: tuple[Row, ...] = (
         for name, source in (("jit.save", "torch/jit/_serialization.py::save"),
                              ("save", "torch/serialization.py::save"))
     ),
+    # What it has read is run as a model is, whatever it was made of.
+    Function(name="torch.jit.load", source="torch/jit/_serialization.py::load", returns=BARE_MODEL),
     OpaqueCall(name="torch.onnx.export", source="torch/onnx/__init__.py::export",
                effect=Effect("writes the same file", (2, "f"))),
 )

@@ -73,6 +73,7 @@ def other_libraries():
     transformer = torchvision.models.video.mvit_v2_s()
     part = torchvision.models.video.mvit.PositionalEncoding()
     clip, _, preprocess = open_clip.create_model_and_transforms("tiny")
+    detector = torch.jit.load("inception.pt").eval()
     crop = torchvision.transforms.CenterCrop(8)
     for batch in accelerator.prepare(torch.utils.data.DataLoader([1])):
         reveal_rank(classifier(batch["x"]))  # revealed: shard
@@ -81,6 +82,8 @@ def other_libraries():
         reveal_rank(part(batch["x"]))  # revealed: unknown
         reveal_rank(clip.encode_image(batch["x"]))  # revealed: shard
         reveal_rank(preprocess(batch["x"]))  # revealed: shard
+        reveal_rank(detector(batch["x"]))  # revealed: shard
+        reveal_rank(detector(1))  # revealed: same
         reveal_rank(crop(batch["x"]))  # revealed: shard
         reveal_rank(einops.rearrange(batch["x"], "a b -> b a"))  # revealed: shard
         reveal_rank(torchvision.models.list_models())  # revealed: same
