@@ -32,12 +32,6 @@ class Hook(Trainer):
 """
 
 
-def in_hook(expression: str, tmp_path: Path, *before: str) -> str:
-    """The fact of an expression in a hook, after some statements."""
-    lines = [f"        {line}\n" for line in (*before, f"reveal_rank({expression})")]
-    return fact(HOOK + "".join(lines), tmp_path)
-
-
 def all_in_hook(wanted: Mapping[str, str], tmp_path: Path, *before: str) -> None:
     """Check the facts of several expressions in a hook, which is analysed once."""
     lines = [f"        {line}\n" for line in (*before, *(f"reveal_rank({expression})" for expression in wanted))]
@@ -466,30 +460,33 @@ def test_no_table_of_origins_says_bottom() -> None:
     assert ranks.BOTTOM not in table.ORIGINS.values()
 
 
-@pytest.mark.parametrize("root", sorted(computing_libraries.FUNCTIONS))
-def test_functions_of_libraries_that_only_compute(root: str, tmp_path: Path) -> None:
-    wanted = {"loss": "local(data)", "x, 2": "shard", "same, 2": "same", "unknown, 2": "unknown"}
-    all_in_hook({f"{root}({given})": each for given, each in wanted.items()}, tmp_path, imported(root))
+def test_functions_of_libraries_that_only_compute(tmp_path: Path) -> None:
+    facts = {"loss": "local(data)", "x, 2": "shard", "same, 2": "same", "unknown, 2": "unknown"}
+    roots = sorted(computing_libraries.FUNCTIONS)
+    wanted = {f"{root}({given})": each for root in roots for given, each in facts.items()}
+    all_in_hook(wanted, tmp_path, *imported(roots))
 
 
-@pytest.mark.parametrize("name", sorted(computing_libraries.OTHERS))
-def test_functions_of_these_libraries_that_do_more(name: str, tmp_path: Path) -> None:
-    assert in_hook(f"{name}(loss)", tmp_path, imported(name)) == "unknown"
+def test_functions_of_these_libraries_that_do_more(tmp_path: Path) -> None:
+    names = sorted(computing_libraries.OTHERS)
+    all_in_hook({f"{name}(loss)": "unknown" for name in names}, tmp_path, *imported(names))
 
 
-@pytest.mark.parametrize("prefix", computing_libraries.CLASSES)
-def test_objects_of_libraries_that_only_compute(prefix: str, tmp_path: Path) -> None:
-    name = f"{prefix}Loss" if prefix.endswith(".") else prefix
-    made = f"{name}(2)"
-    wanted = {
-        f"{made}(loss)": "local(data)",
-        f"{made}.to('cuda').eval()(x)": "shard",
-        f"{made}.score(x)": "shard",
-        f"{made}(same)": "same",
-        f"{made}(unknown)": "unknown",
-    }
-    all_in_hook(wanted, tmp_path, imported(name))
+def test_objects_of_libraries_that_only_compute(tmp_path: Path) -> None:
+    names = [f"{prefix}Loss" if prefix.endswith(".") else prefix for prefix in computing_libraries.CLASSES]
+    wanted = {}
+    for name in names:
+        made = f"{name}(2)"
+        wanted |= {
+            f"{made}(loss)": "local(data)",
+            f"{made}.to('cuda').eval()(x)": "shard",
+            f"{made}.score(x)": "shard",
+            f"{made}(same)": "same",
+            f"{made}(unknown)": "unknown",
+        }
+    all_in_hook(wanted, tmp_path, *imported(names))
 
 
-def imported(name: str) -> str:
-    return f"import {name.rpartition('.')[0] or name}"
+def imported(names: Iterable[str]) -> list[str]:
+    """What imports the modules of some names."""
+    return [f"import {module}" for module in sorted({name.rpartition(".")[0] or name for name in names})]
