@@ -34,7 +34,17 @@ def decided(root: cst.CSTNode, test: cst.BaseExpression, truth: Callable[[cst.CS
 
     truth: what is known of the other parts of the test.
     """
-    return _decided(root, test, truth) if _set_to_constants(root) else None
+    # The code of a function, or even of a file, is only read if that can matter: most tests read no setting.
+    return _decided(root, test, truth) if _reads_settings(test) and _set_to_constants(root) else None
+
+
+def _reads_settings(test: cst.CSTNode) -> bool:
+    match test:
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            return _reads_settings(inner)
+        case cst.BooleanOperation(left=left, right=right):
+            return _reads_settings(left) or _reads_settings(right)
+    return _place_read(test) is not None
 
 
 def _decided(root: cst.CSTNode, test: cst.CSTNode, truth: Callable[[cst.CSTNode], bool | None]) -> bool | None:

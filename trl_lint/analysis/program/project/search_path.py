@@ -49,11 +49,16 @@ _MOST_STEPS = 3
 def folders_for(project: ImportSearch, path: Path, source: bytes) -> tuple[str, ...]:
     """How the folders end that a file adds, itself or by importing a file next to it that does so."""
     folders = [*added_folders(source)]
-    for name in _IMPORTS.findall(source):
-        other = f"{name.decode()}.py"
+    for other in _files_imported(source):
         if other != path.name and project.holds(path.parent, other):
             folders += added_folders(project.text(path.parent / other))
     return tuple(dict.fromkeys(folders))
+
+
+@lru_cache(maxsize=1024)
+def _files_imported(source: bytes) -> tuple[str, ...]:
+    """The names of the files that a file imports, if they are next to it."""
+    return tuple(f"{name.decode()}.py" for name in _IMPORTS.findall(source))
 
 
 @lru_cache(maxsize=256)
