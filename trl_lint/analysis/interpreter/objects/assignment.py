@@ -80,7 +80,9 @@ def _is_output(value: Value, target: cst.Attribute) -> bool:
 def _if_bound_inside(frame: Frame, name: str, value: Value) -> Value:
     """A name that a handler rebinds, `nonlocal stop`, may no longer be the constant that it was, or None."""
     is_none = value.kind is Kind.NONE
-    if (value.const is MISSING and not is_none) or name not in nonlocal_names(frame.root):
+    if (value.const is MISSING and not is_none) or b"nonlocal" not in frame.module.code:
+        return value  # without looking at all of a file for an assignment at its top
+    if name not in nonlocal_names(frame.root):
         return value
     return UNKNOWN if is_none else value.replace(const=MISSING)
 
