@@ -516,3 +516,92 @@ def test_the_batches_of_a_prepared_loader_are_those_of_one_process(first: str, l
     assert not findings("from torch.utils.data import DataLoader\n" + split)
     outside = made.replace("        for number, batch in enumerate(loader):\n", "        for batch in other:\n")
     assert not findings("from torch.utils.data import DataLoader\n" + outside)
+
+
+# A step in each epoch
+
+EPOCHS = """\
+def main(args):
+    accelerator = Accelerator(ACCELERATOR)
+    schedule = MADE
+    model, optimizer, loader, schedule = accelerator.prepare(model, optimizer, loader, schedule)
+    for epoch in range(args.epochs):
+        for batch in loader:
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+            optimizer.zero_grad()
+        schedule.step()
+"""
+
+
+def in_epochs(made: str = "StepLR(optimizer, step_size=30)", **changed: str) -> str:
+    text = EPOCHS.replace("MADE", made)
+    for old, new in changed.values():
+        assert old in text
+        text = text.replace(old, new)
+    return "from torch.optim.lr_scheduler import *\nfrom torch.optim.lr_scheduler import ExponentialLR, StepLR\n" + text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "StepLR(optimizer, step_size=args.lr_step)",
+        "StepLR(optimizer, 30)",
+        "ExponentialLR(optimizer, 0.9)",
+        "CosineAnnealingLR(optimizer, T_max=90)",
+        "LinearLR(optimizer, 1.0, 0.1, total_iters=20)",
+    ],
+)
+def test_a_prepared_schedule_of_epochs(made):
+    (found,) = findings(in_epochs(made))
+    assert found.consequence is Consequence.WRONG_TRAINING and "N in each epoch" in found.message
+    assert [each.text for each in found.because] == [
+        "`prepare` wraps it here, so that it steps for each process",
+        "the loop steps it here, once in each epoch",
+    ]
+    assert found.fix is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # It counts the processes, or the batches.
+        ("step_size=30", "step_size=30 * accelerator.num_processes"),
+        ("step_size=30", "step_size=len(loader) * 30"),
+        # It is not prepared, or with settings by which it makes one step.
+        (PREPARED, "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)"),
+        ("ACCELERATOR", "step_scheduler_with_optimizer=False"),
+        ("ACCELERATOR", "split_batches=True"),
+        # The number of the epoch is set, however often.
+        ("schedule.step()", "schedule.step(epoch)"),
+        # It makes a step in each batch, or in some epochs.
+        ("            optimizer.zero_grad()\n", "            optimizer.zero_grad()\n            schedule.step()\n"),
+        ("schedule.step()", "if epoch > 5:\n            schedule.step()"),
+        # Nothing is trained beside it.
+        ("            accelerator.backward(model(**batch).loss)\n", ""),
+        # The result of `prepare` is dropped.
+        (PREPARED, "accelerator.prepare(model, optimizer, loader, schedule)"),
+    ],
+)
+def test_other_schedules_beside_epochs(old, new):
+    assert findings(in_epochs(change=(old, new))) == []
+
+
+def test_a_schedule_of_epochs_on_an_object():
+    text = """\
+class Training:
+    def __init__(self, model, optimizer, loader):
+        self.accelerator = Accelerator()
+        self.schedule = ExponentialLR(optimizer, 0.9)
+        self.model, self.optimizer, self.loader, self.schedule = self.accelerator.prepare(
+            model, optimizer, loader, self.schedule
+        )
+
+    def train(self, epochs):
+        for epoch in range(epochs):
+            for batch in self.loader:
+                self.accelerator.backward(self.model(batch).mean())
+                self.optimizer.step()
+            self.schedule.step()
+"""
+    assert len(findings("from torch.optim.lr_scheduler import ExponentialLR\n" + text)) == 1

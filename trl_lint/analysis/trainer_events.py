@@ -9,6 +9,8 @@ from trl_lint.analysis.events import Event
 from trl_lint.knowledge import mentions
 
 if TYPE_CHECKING:
+    from libcst import Call
+
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.ranks import Origin
 
@@ -33,3 +35,16 @@ class ControlFlagSet(Event):
     holds: bool | None
     origins: Origin
     on_own_loss: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochSchedulePrepared(Event):
+    """A schedule that makes a step in each epoch is prepared: it makes one for each process.
+
+    node: the call that makes the schedule. prepared, stepped: where it is prepared, and where its step is called.
+    """
+
+    mentions = (mentions.SHARERS, mentions.PREPARES_SCHEDULES)
+
+    prepared: Call
+    stepped: Call

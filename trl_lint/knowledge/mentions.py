@@ -100,7 +100,7 @@ SYNC_POINTS = either(
     WRAPPED,
     named([TRAINS]),
 )
-PREPARES_SCHEDULES = named(name for _, name in schedules.SCHEDULES)
+PREPARES_SCHEDULES = named({*(name for _, name in schedules.SCHEDULES), *schedules.OF_EPOCHS})
 ACCUMULATES = named([schedules.ACCUMULATES], ".{}(")
 STEPS = named([schedules.STEP], ".{}(")
 SETS_RATES = named([schedules.GROUPS], ".{}")

@@ -52,6 +52,12 @@ SCHEDULES = {
     ("torch", "OneCycleLR"): ScheduleRow(f"{_TORCH}::OneCycleLR", "1.2", (2, "total_steps")),
     ("torch", "PolynomialLR"): ScheduleRow(f"{_TORCH}::PolynomialLR", "1.13", (1, "total_iters")),
 }
+# Those of torch that mostly make a step in each epoch.
+# Source: https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+OF_EPOCHS = frozenset({
+    "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR",
+    "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "SequentialLR", "StepLR",
+})  # fmt: skip
 # The schedule without a warm-up and without an end.
 CONSTANT = "constant"
 # Settings of an Accelerator with which a prepared scheduler makes one step at a time.

@@ -31,6 +31,7 @@ from trl_lint.analysis.program.definitions.named_functions import function_named
 from trl_lint.analysis.program.definitions.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.idioms.option_defaults import parameter_default, setting_default
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.idioms.prepared_names import calls_behind, names_of, step_for_each_process
 from trl_lint.analysis.program.idioms.returned_calls import returned_calls
 from trl_lint.analysis.program.idioms.step_counts import (
     CountedSchedule,
@@ -41,16 +42,13 @@ from trl_lint.analysis.program.idioms.step_counts import (
     given_steps,
     turns_of,
 )
-from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.passed_arguments import argument_for
 from trl_lint.analysis.program.syntax import (
-    assignments,
     contexts_around,
     innermost,
     last_name,
     names_in,
     of_class,
-    parts_of_target,
     precedes,
     resolved,
 )
@@ -58,7 +56,7 @@ from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data.prepared_lengths import BatchesOfProcess, counted_batches
 from trl_lint.domain.kinds import ProjectName
 from trl_lint.knowledge.accelerate import PREPARE
-from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, SETTINGS, schedule_of
+from trl_lint.knowledge.schedules import ACCUMULATES, CONSTANT, schedule_of
 from trl_lint.knowledge.schema import Parameter
 
 if TYPE_CHECKING:
@@ -117,10 +115,10 @@ class PreparedSchedules(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
     ) -> None:
         known = frame.module.notes.of(Schedules).by_call
-        if name != PREPARE or not known or not isinstance(node, cst.Call) or not _steps_for_each(frame.module):
+        if name != PREPARE or not known or not isinstance(node, cst.Call) or not step_for_each_process(frame.module):
             return
         for each in node.args:
-            for behind in () if each.star else _calls_behind(frame, each.value):
+            for behind in () if each.star else calls_behind(frame.module.tree, frame.root, each.value):
                 for call, made in _made_by(frame, behind, known):
                     schedule = _counted(made, node, each.value)
                     if schedule is not None:
@@ -160,42 +158,6 @@ def _imported(frame: Frame) -> Iterator[Module]:
 def _written(args: Arguments, parameter: Parameter | None) -> cst.BaseExpression | None:
     argument = None if parameter is None else args.node(*parameter)
     return None if argument is None else argument.value
-
-
-@noted
-def _steps_for_each(module: Module) -> bool:
-    """Whether a file creates its Accelerators, all with the settings by which a schedule makes a step per process."""
-    tree = module.tree
-    created = [each for each in of_class(tree, cst.Call) if last_name(each.func) == "Accelerator"]
-    passed = [argument for call in created for argument in call.args if argument.star]
-    texts = {each.raw_value for each in of_class(tree, cst.SimpleString)}
-    is_known = all(_is_made_here(tree, each.value) for each in passed)
-    return bool(created) and is_known and SETTINGS.isdisjoint(names_in(tree) | texts)
-
-
-def _is_made_here(tree: cst.Module, options: cst.BaseExpression) -> bool:
-    """Whether a file only assigns dicts to a name that it writes out: `options = {}`."""
-    if isinstance(options, cst.Dict):
-        return not any(isinstance(each, cst.StarredDictElement) for each in options.elements)
-    values = [
-        value for target, value in assignments(tree) if isinstance(target, cst.Name) and _is_name(options, target)
-    ]
-    return bool(values) and all(isinstance(each, cst.Dict) and _is_made_here(tree, each) for each in values)
-
-
-def _is_name(options: cst.BaseExpression, name: cst.Name) -> bool:
-    return isinstance(options, cst.Name) and options.value == name.value
-
-
-def _calls_behind(frame: Frame, prepared: cst.BaseExpression) -> Iterator[cst.Call]:
-    """The calls whose results are assigned to what is prepared."""
-    if isinstance(prepared, cst.Call):
-        yield prepared
-    if isinstance(prepared, (cst.Name, cst.Attribute)):
-        root = frame.root if isinstance(prepared, cst.Name) else frame.module.tree
-        for target, value in assignments(root):
-            if type(target) is type(prepared) and target.deep_equals(prepared):
-                yield from (value,) if isinstance(value, cst.Call) else of_class(value, cst.Call)
 
 
 def _made_by(frame: Frame, call: cst.Call, known: dict[int, Made]) -> Iterator[tuple[cst.Call, Made]]:
@@ -257,7 +219,7 @@ def _counted(made: Made, prepare: cst.Call, prepared: cst.BaseExpression) -> Cou
     """The schedule, if its length is a setting that ends the loop in which its step is called."""
     tree = made.place.tree
     steps = given_steps(made.place, made.length)
-    names = _names_of(tree, prepare, prepared)
+    names = names_of(tree, prepare, prepared)
     if not names:
         return None
     if steps is None:
@@ -296,18 +258,6 @@ def _counted_by_loader(
             rest = (made.may_be_constant, prepare, call, _name_of_accelerator(made, prepare))
             return CountedSchedule(made.length, steps, _to_scale(made, steps), accumulates, *rest)
     return None
-
-
-def _names_of(tree: cst.Module, prepare: cst.Call, prepared: cst.BaseExpression) -> set[str]:
-    """The names of a prepared schedule; none if the result of `prepare` is dropped."""
-    place = next(place for place, each in enumerate(prepare.args) if each.value is prepared)
-    found = {last_name(prepared)}
-    for target, value in assignments(tree):
-        if value is prepare:
-            parts = list(parts_of_target(target))
-            found.add(last_name(parts[place]) if len(parts) == len(prepare.args) else "")
-            return found - {""}
-    return set()
 
 
 def _name_of_accelerator(made: Made, prepare: cst.Call) -> str:
