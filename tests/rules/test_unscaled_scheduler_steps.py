@@ -605,3 +605,14 @@ class Training:
             self.schedule.step()
 """
     assert len(findings("from torch.optim.lr_scheduler import ExponentialLR\n" + text)) == 1
+
+
+def test_a_schedule_of_epochs_that_a_function_returns():
+    text = """\
+def schedule_of(optimizer):
+    made = ExponentialLR(optimizer, 0.9)
+    return made
+
+
+""" + EPOCHS.replace("MADE", "schedule_of(optimizer)")
+    assert len(findings("from torch.optim.lr_scheduler import ExponentialLR\n" + text)) == 1

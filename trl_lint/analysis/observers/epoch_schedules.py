@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.idioms.prepared_names import calls_behind, names_of, step_for_each_process
+from trl_lint.analysis.program.idioms.returned_calls import returned_calls
 from trl_lint.analysis.program.idioms.step_counts import ReadAt, counts_processes
 from trl_lint.analysis.program.syntax import ancestors, innermost, last_name, of_class
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.trainer_events import EpochSchedulePrepared
 from trl_lint.knowledge.accelerate import PREPARE
@@ -61,9 +63,18 @@ class EpochSchedules(Observer["Frame"]):
         if name != PREPARE or not made or not isinstance(node, cst.Call) or not step_for_each_process(frame.module):
             return
         for each in node.args:
-            for call in () if each.star else calls_behind(frame.module.tree, frame.root, each.value):
+            for call in () if each.star else _makers_of(frame, each.value):
                 if id(call) in made and (stepped := _step_of_epoch(frame.module.tree, node, each.value)) is not None:
                     frame.emit(EpochSchedulePrepared, call, prepared=node, stepped=stepped)
+
+
+def _makers_of(frame: Frame, prepared: cst.BaseExpression) -> Iterator[cst.Call]:
+    """The calls that make what is prepared, also those whose results a function of the file returns."""
+    for call in calls_behind(frame.module.tree, frame.root, prepared):
+        yield call
+        helper = function_of(frame, call.func)
+        if helper is not None and helper.module is frame.module and isinstance(helper.node, cst.FunctionDef):
+            yield from returned_calls(helper.node)
 
 
 def _counts_steps(place: ReadAt, number: cst.BaseExpression) -> bool:
