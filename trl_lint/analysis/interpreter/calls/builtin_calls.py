@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.interpreter.calls import attribute_calls, rows_of_batches
 from trl_lint.analysis.interpreter.calls.first_elements import first_of
 from trl_lint.analysis.interpreter.conditions import lists_of_models, none_tests, own_tests, wrapper_questions
+from trl_lint.analysis.interpreter.conditions.compared_with_own import has_one_answer
 from trl_lint.analysis.interpreter.conditions.parameter_tests import goes_over_no_parameters
 from trl_lint.analysis.interpreter.objects import (
     attribute_tests,
@@ -244,6 +245,8 @@ def _quantified(how: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if how == "any" and goes_over_no_parameters(frame, args.expression(0)):
             return flag(False)
+        if has_one_answer(frame, how, args.expression(0)):
+            return flag(rank=ranks.REDUCED)
         return _reduced(frame, args, how)
 
     return handler

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.interpreter.conditions import compared_with_own
 from trl_lint.analysis.interpreter.objects import assignment, kept_tensors, settings_classes
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -40,6 +41,7 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode
     operand = args.get(*row.operand)
     if operand is None:
         return _starred_collective(frame, row, args, node)
+    compared_with_own.note(frame, row, args, node)
     result = _communicated(frame, row, args, operand, node)
     if row.into is not None:
         target = args.node(*row.into)
