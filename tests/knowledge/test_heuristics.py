@@ -480,6 +480,22 @@ rows = rows.map(tokenize)
 if accelerator.is_main_process:
     {0}()
 """
+COUNTED_BY_ALL = """\
+import torch
+import torch.distributed as dist
+def {0}(value):
+    parts = [torch.zeros_like(value) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, value)
+    return torch.stack(parts)
+dist.init_process_group("gloo")
+rows = torch.ones(4) if dist.get_rank() == 0 else None
+def total(rows):
+    least = {0}(torch.tensor([0 if rows is None else len(rows)])).min()
+    if least == 0:
+        return None
+    return rows.sum()
+total(rows)
+"""
 LOOKED_FOR = """\
 import os
 from accelerate import Accelerator
@@ -719,6 +735,7 @@ CASES = {
     "EXCHANGES": Case(
         shown_by_default, REDUCED_ON_ONE_WAY.format("all_reduce"), 0, REDUCED_ON_ONE_WAY.format("log_reduce"), 1
     ),
+    "GATHERS": Case(rule("TRL017"), COUNTED_BY_ALL.format("gather_all"), 0, COUNTED_BY_ALL.format("change_all"), 1),
     "MAY_WAIT": Case(rule("TRL012"), PREPARED.format("wait_for_others"), 0, PREPARED.format("tell_others"), 1),
     "ENDS_GROUP": Case(
         mended("TRL008", "if dist.get_rank() == 0:"),

@@ -105,6 +105,13 @@ EXCHANGES = Guess(
     "ADiko1997/ReViT, epoch.py: `loss = du.all_reduce([loss])` under a setting; "
     "tests/evaluation/false_alarms/near_reductions.py",
 )
+GATHERS = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)(?:^|_)(?:all_?)?gather(?:ed|s)?(?:_|$)",
+    says="A function with such a name returns what all ranks have passed to it: the least of these numbers is zero if "
+    "one of the ranks has nothing.",
+    because="tests/evaluation/false_alarms/all_have_some.py: `gather_fn(count).min()`",
+)
 MAY_WAIT = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)barrier|sync|wait",

@@ -31,7 +31,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 from trl_lint.analysis.program.idioms.path_constraints import can_hold_together, constraints_on_path
 from trl_lint.analysis.program.syntax import ancestors, below, inwards, names_in
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.processes import replaced_settings, wide_conditions
+from trl_lint.analysis.transfer.processes import counted_by_all, replaced_settings, wide_conditions
 from trl_lint.domain import ranks
 from trl_lint.domain.absence import Absence
 from trl_lint.domain.control import Control
@@ -53,7 +53,7 @@ def fail_at(frame: Frame, node: cst.CSTNode, absence: Absence) -> bool:
     )
     if not is_certain or is_caught(frame.root, node, CATCH_LACK) or _is_tested(frame.root, node):
         return False
-    return not _keeps_others_away(frame, node, absence)
+    return not _keeps_others_away(frame, node, absence) and not counted_by_all.have_it(frame, node)
 
 
 def _keeps_others_away(frame: Frame, node: cst.CSTNode, absence: Absence) -> bool:
