@@ -176,7 +176,7 @@ def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: 
         for edge, summary in trace.calls.items():
             called = id(summary.trace)
             is_apart = edge[0] in apart.get(id(trace), ()) or (in_kernel and edge in trace.places)
-            is_apart = is_apart or summary.trace.in_driver or edge[0] in alone
+            is_apart = is_apart or summary.trace.in_driver or edge[0] in alone or _is_shown_by_another(trace, edge)
             if is_apart or (called in found and (called not in apart or _is_shown_by(trace, edge))):
                 continue
             if called not in found:
@@ -189,6 +189,18 @@ def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: 
 def _is_shown_by(trace: EventTrace, edge: Edge) -> bool:
     """Whether only what one call leads to shows that each process gets to a trace."""
     return not trace.entered_by_each and trace.shown_at.keys() == {edge[0]}
+
+
+def _is_shown_by_another(trace: EventTrace, edge: Edge) -> bool:
+    """Whether only a call of one of several functions shows that each process gets to a trace, and another one does.
+
+    commands = {"train": train, "export": export}
+    commands[sys.argv[1]]()                           a process that gets to the trainer in `train` exports nothing
+    """
+    if edge[0] not in trace.choices or not _is_shown_by(trace, edge):
+        return False
+    others = (summary.trace for other, summary in trace.calls.items() if other[0] == edge[0] and other != edge)
+    return any(each.launched for each in others)
 
 
 def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:

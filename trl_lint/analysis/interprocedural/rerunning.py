@@ -49,7 +49,7 @@ _COMPARED = (
 # The same for its trace.
 _COMPARED_IN_TRACE = ("of_all_ranks", "of_some_ranks", "launched", "shows", "backward", "notes")
 # The attributes of a trace that the walk itself sets: those that enter the function set the rest.
-_WALKED = ("events", "calls", "shown_at", "stepping")
+_WALKED = ("events", "calls", "choices", "shown_at", "stepping")
 _Key: TypeAlias = tuple[Hashable, ...]
 
 

@@ -46,6 +46,7 @@ class EventTrace:
     of_all_ranks: bool = False  # the same, because all ranks synchronise in it, or because it asks for the rank
     of_some_ranks: bool = False  # whether ranks synchronise in it where its caller lets only some in: others answer
     shown_at: dict[int, CSTNode] = field(default_factory=dict)  # where it shows this itself, by id
+    choices: set[int] = field(default_factory=set)  # the ids of calls, in no loop, of one of several functions
     entered_by_each: bool = False  # whether it is known before it begins
     shows: bool = False  # whether it passes anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself

@@ -53,8 +53,10 @@ class BranchPoints(NamedTuple):
         return id(self.branch.test) in point.tests
 
 
-def one_of_calls(frame: Frame, calls: Iterable[Callable[[], Value]]) -> Iterator[Value]:
+def one_of_calls(frame: Frame, node: cst.CSTNode, calls: Iterable[Callable[[], Value]]) -> Iterator[Value]:
     """The results of calls of which one is made, each run: ranks meet as in the one that has most points."""
+    if not any(isinstance(each, _LOOPS) for each in ancestors(frame.root, node)):
+        frame.trace.choices.add(id(node))  # in a loop, it may be another one in each turn
     before = len(frame.sync_points)
     longest: list[SyncPoint] = []
     for call in calls:

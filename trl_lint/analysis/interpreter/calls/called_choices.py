@@ -36,7 +36,7 @@ def called_on_some(
     classes = ((each, class_of(each)) for each in receiver.options)
     having = [BoundMethod(each, name) for each, cls in classes if cls is not None and cls.find(name) is not None]
     calls = (partial(frame.engine.call_value, frame, each, args, node) for each in having)
-    return among_unknown(known, list(one_of_calls(frame, calls)))
+    return among_unknown(known, list(one_of_calls(frame, node, calls)))
 
 
 def called_on_heirs(frame: Frame, cls: ClassInfo, name: str, args: Arguments, node: cst.CSTNode, known: Value) -> Value:

@@ -213,7 +213,7 @@ def _each_called(frame: Frame, functions: Sequence[Value], args: Arguments, node
         ends.append(frame.memory)
         return returned
 
-    results = list(one_of_calls(frame, (partial(called, each) for each in functions)))
+    results = list(one_of_calls(frame, node, (partial(called, each) for each in functions)))
     frame.memory = reduce(Memory.merge, ends)
     return results
 

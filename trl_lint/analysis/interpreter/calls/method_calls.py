@@ -221,7 +221,7 @@ def _called_on_each(
     agree = True
     having = options.having(frame, receiver, name)
     having = having if frame.discarded is node else options.written_out(having, name)
-    for returned in one_of_calls(frame, (partial(call_member, frame, each, name, args, node) for each in having)):
+    for returned in one_of_calls(frame, node, (partial(call_member, frame, each, name, args, node) for each in having)):
         agree = agree and (result is BOTTOM or result.rank == returned.rank)
         result = join(result, returned)
     # What a method of a class returns of which there may be no object says nothing of the others.
