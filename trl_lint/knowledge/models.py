@@ -160,6 +160,15 @@ HAVE_PARAMETERS = frozenset(
         "TransformerEncoderLayer",
     }
 )
+# The layers of torch.nn that have no buffers, which DDP would broadcast before a forward: none of these calls
+# `register_buffer` (torch/nn/modules).
+WITHOUT_BUFFERS = HAVE_PARAMETERS | {
+    *("AvgPool1d", "AvgPool2d", "Dropout", "Dropout1d", "Dropout2d", "ELU", "Flatten", "GELU", "GroupNorm", "Identity"),
+    *("LayerNorm", "LeakyReLU", "LogSoftmax", "MaxPool1d", "MaxPool2d", "RMSNorm", "ReLU", "SiLU", "Sigmoid"),
+    *("Softmax", "Softplus", "Tanh"),
+}
+# What gives a module a buffer.
+ADDS_BUFFERS = frozenset({"Buffer", "register_buffer"})
 # Modules that are made of a list of layers.
 HOLD_LAYERS = frozenset({"ModuleList", "Sequential"})
 # What gives a module parameters, or other modules, in another way than by an assignment of one.

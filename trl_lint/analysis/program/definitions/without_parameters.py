@@ -1,4 +1,4 @@
-"""Whether the text of a module's class shows that it has no parameters, as the classes of most losses do.
+"""Whether the text of a module's class shows that it has no parameters, as those of most losses do, or no buffers.
 
 For example:
 
@@ -11,11 +11,13 @@ For example:
 
     self.net = net                                           may have some, for all that is known
     self.register_parameter("scale", scale)                  may have, too
+    self.layer = nn.Linear(size, 2)                          has some, but no buffers
+    self.norm = nn.BatchNorm1d(size)                         has both
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -30,7 +32,13 @@ from trl_lint.analysis.program.syntax import (
     self_attribute,
 )
 from trl_lint.knowledge.heuristics import LOSS_CLASS
-from trl_lint.knowledge.models import ADDS_MODULES, WITHOUT_FORWARD
+from trl_lint.knowledge.models import (
+    ADDS_BUFFERS,
+    ADDS_MODULES,
+    HAVE_PARAMETERS,
+    WITHOUT_BUFFERS,
+    WITHOUT_FORWARD,
+)
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -43,21 +51,36 @@ _NO_MODULES = frozenset({"bool", "float", "int", "str"})
 @noted_in_file
 def has_no_parameters(cls: ClassInfo) -> bool:
     """Whether all that a class and those above it assign to `self` is known to have no parameters."""
+    return _has_only(cls, frozenset(), ADDS_MODULES)
+
+
+@noted_in_file
+def has_no_buffers(cls: ClassInfo) -> bool:
+    """Whether all that they assign is known not to have buffers, and some of it has parameters, or nothing wraps it."""
+    if not _has_only(cls, WITHOUT_BUFFERS, ADDS_MODULES | ADDS_BUFFERS):
+        return False
+    given = (value for each in cls.project_lineage() for _, value in attribute_values(each.node))
+    return any(_is_one_of(value, HAVE_PARAMETERS) for value in given)
+
+
+def _has_only(cls: ClassInfo, layers: Collection[str], adding: Collection[str]) -> bool:
+    """Whether a module has no parts but losses, some layers, and numbers. adding: names of what may add others."""
     lineage = cls.project_lineage()
     bases = {each for each in cls.lineage() if each not in lineage}
     if not bases or not bases <= WITHOUT_FORWARD:
         return False
-    return not any(_may_add(each.node) for each in lineage)
+    return not any(_may_add(each.node, layers, adding) for each in lineage)
 
 
-def _may_add(cls: cst.ClassDef) -> bool:
-    """Whether the code of a class may add a parameter, or a module that has some."""
-    if not ADDS_MODULES.isdisjoint(names_in(cls)):
+def _may_add(cls: cst.ClassDef, layers: Collection[str], adding: Collection[str]) -> bool:
+    """Whether the code of a class may add something else, or a module that has it."""
+    if not names_in(cls).isdisjoint(adding):
         return True
     if any(_unpacks_to_self(each.target) for each in of_class(cls, cst.AssignTarget)):
         return True
     plain = frozenset(_plain_parameters(cls))
-    return not all(_is_plain(value, plain) for _, value in (*attribute_values(cls), *_annotated(cls)))
+    given = (value for _, value in (*attribute_values(cls), *_annotated(cls)))
+    return not all(_is_plain(each, plain) or _is_one_of(each, layers) for each in given)
 
 
 def _unpacks_to_self(target: cst.BaseExpression) -> bool:
@@ -102,8 +125,18 @@ def _is_plain(node: cst.BaseExpression, plain: frozenset[str]) -> bool:
             return _is_plain(inner, plain)
         case cst.List(elements=elements) | cst.Tuple(elements=elements):
             return all(_is_plain(each.value, plain) for each in elements)
+    return LOSS_CLASS.fits(_layer(node))
+
+
+def _is_one_of(node: cst.BaseExpression, layers: Collection[str]) -> bool:
+    return _layer(node) in layers
+
+
+def _layer(node: cst.BaseExpression) -> str:
+    """The name of the class of torch.nn that an expression makes an object of; "" for anything else."""
+    match node:
         case cst.Call(
             func=cst.Attribute(value=cst.Name("nn") | cst.Attribute(attr=cst.Name("nn")), attr=cst.Name(name))
         ):
-            return LOSS_CLASS.fits(name)
-    return False
+            return name
+    return ""

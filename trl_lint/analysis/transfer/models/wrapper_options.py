@@ -4,6 +4,7 @@ DDP(model, process_group=group)           the ranks of the group
 DDP(model, broadcast_buffers=False)       nobody: only its backward pass sends something
 DDP(SyncBatchNorm.convert_sync_batchnorm(model), broadcast_buffers=False)     all ranks, for the statistics
 model.eval(); model(batch)                nobody: then the layers use the statistics that they have
+head(x), and nobody reads the result      nobody, if the class of `head` has no buffers: no backward pass follows either
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import class_of
+from trl_lint.analysis.program.definitions.without_parameters import has_no_buffers
+from trl_lint.analysis.program.idioms.result_uses import is_dropped
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -54,7 +57,10 @@ def sends_nothing_forward(frame: Frame, model: Value, node: cst.CSTNode) -> bool
 
     A SyncBatchNorm needs the other ranks only while it is trained (torch/nn/modules/batchnorm.py, `need_sync`).
     """
-    return sends_gradients_only(model) or (averages_statistics(model) and _is_evaluated_by(frame.root, node))
+    if sends_gradients_only(model) or (averages_statistics(model) and _is_evaluated_by(frame.root, node)):
+        return True
+    cls = class_of(model)
+    return cls is not None and is_dropped(frame.root, node) and has_no_buffers(cls)
 
 
 def _is_evaluated_by(root: cst.CSTNode, node: cst.CSTNode) -> bool:
