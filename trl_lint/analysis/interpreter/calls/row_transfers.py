@@ -390,6 +390,7 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         wrapped_models.note_wrapped(frame, args, node, by_ddp)
         created = created.replace(provenance=wrapped_models.wrapped_at(frame, inner, node, by_ddp))
         if isinstance(inner, ModelValue):
+            inner = wrapped_models.trained_inside(frame, inner, node)
             created = inner.with_facts_of(created.replace(grad=inner.grad, device=inner.device))
         return made_by_ddp(frame, wrapped_models.replicated(created), args) if by_ddp else created
     if created.kind is Kind.LOADER:

@@ -6,6 +6,7 @@ model = DDP(net)                                          that of `net` is that 
 optimizer = make_optimizer(args)                          unknown
 model, optimizer = state["model"], state["optimizer"]     unknown
 raw = model.module                                        that of `raw` is that of `model`
+net = DDP(net); optimizer = Adam(net.parameters())        what this call of `DDP` makes has an optimizer
 """
 
 from __future__ import annotations
@@ -57,6 +58,19 @@ def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.Bas
 def makers_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The callees by which the code makes an optimizer: `SGD`, or `make_optimizer`."""
     return (call.func for value in _made_of(root, optimizer) for call in of_class(value, cst.Call))
+
+
+def has_optimizer(root: cst.CSTNode, made: cst.CSTNode) -> bool:
+    """Whether an optimizer gets the parameters of what a call makes, by the name that it is assigned to."""
+    given = [each for pairs in _given_by_name(root).values() for each in pairs]
+    models = [target for target, value in given if value is made]
+    return any(
+        owner.deep_equals(model)
+        for target, value in given
+        if OPTIMIZER_OBJECT.fits(last_name(target) or holder_name(target))
+        for owner in _owners_in(value)
+        for model in models
+    )
 
 
 def _made_of(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

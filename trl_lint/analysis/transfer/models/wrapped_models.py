@@ -6,6 +6,7 @@ The value of each of these:
     inner = model.module                  UNWRAPPED: its gradients are synchronised by the wrapper
     inner.encoder                         UNWRAPPED, like the whole
     DDP(model).module                     WRAPPED: the first of the two wrappers
+    d = DDP(net.eval())                   trained all the same, if its parameters are those of an optimizer
     copy.deepcopy(inner)                  BARE: another model, without a wrapper
     model.eval()                          WRAPPED, device EVALUATED: nothing is trained
 """
@@ -22,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.model_attributes import is_trained
 from trl_lint.analysis.program.definitions.objects import PreparedModel, ProjectModel, class_of
 from trl_lint.analysis.program.idioms.path_conditions import exits_in
+from trl_lint.analysis.program.idioms.stepped_models import has_optimizer
 from trl_lint.analysis.program.syntax import (
     ancestors,
     attribute_values,
@@ -78,6 +80,13 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     bare = model if isinstance(model, ModelValue) else ModelValue()
     facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, provenance=provenance)
     return bare.with_facts_of(facts)
+
+
+def trained_inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
+    """What is wrapped here: a loader's last `.eval()` is no sign of a teacher if the wrapper gets an optimizer."""
+    if model.grad or model.device != EVALUATED or not has_optimizer(frame.root, node):
+        return model
+    return model.replace(grad=True, device="")
 
 
 def unwrapped(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
