@@ -115,6 +115,7 @@ def test_a_finding_is_at_the_collective():
         ("loss = apart(gather_rows(images))",),
         ("if flag:", "    images = accelerator.gather(images)", "loss = apart(images)"),
         ("loss = over_all(images, texts)",),
+        ("from accelerate.utils.operations import _gpu_gather", "loss = apart(_gpu_gather(images))"),
     ],
 )
 def test_a_loss_of_copies_alone(lines):

@@ -96,6 +96,8 @@ _COLLECTIVES: tuple[Row, ...] = (
                operand=(0, "object_list"), result="broadcast", into=(0, "object_list"), returned=True,
                lists=True, fails=""),
     Collective(name="accelerate.utils.gather", source=f"{_OPERATIONS}::gather"),
+    # What `gather` calls on GPUs; on one process it has no group to gather in.
+    Collective(name="accelerate.utils.operations._gpu_gather", source=f"{_OPERATIONS}::_gpu_gather"),
     Collective(name="accelerate.utils.gather_object", source=f"{_OPERATIONS}::gather_object",
                operand=(0, "object"), result="objects", lists=True, fails=""),
     Collective(name="accelerate.utils.pad_across_processes", source=f"{_OPERATIONS}::pad_across_processes",
