@@ -1,66 +1,97 @@
-"""Loggers of Lightning whose class a test tells: only the first rank has the run of a WandbLogger (TRL008)."""
+"""Loggers of one's own for Lightning: the trainer calls them on every process."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from snippets import Snippets
 
-SNIPPETS = Snippets("TRL008")
-MODULE = """\
-import {package} as pl
-from {package}.loggers import TensorBoardLogger, WandbLogger
+from trl_lint import api
+from trl_lint.settings import Settings
+
+WRITERS = Snippets("TRL008")
+
+WRITES = """\
+from pathlib import Path
+
+import lightning.pytorch as pl
+from lightning.pytorch.loggers import CSVLogger, Logger
+from lightning.pytorch.loggers.logger import rank_zero_experiment
+from lightning.pytorch.utilities import rank_zero_only
+from pytorch_lightning.loggers.logger import Logger as Named
 
 
-class Net(pl.LightningModule):
-    def on_train_start(self):
-        logger = self.logger
-        {}
+class Table({base}):
+    def __init__(self, path):
+        super().__init__()
+        self.path = Path(path)
+        self.rows = {{}}
+        self.file = None
+
+    @property
+    @rank_zero_experiment
+    def experiment(self):
+        if self.file is None:
+            self.file = open(self.path, "w")
+        return self.file
+
+    {decorator}
+    def {method}(self, *args, **kwargs):
+        {body}
+
+
+trainer = pl.Trainer({trainer})
+trainer.fit(model)
 """
-CHANGES = 'self.logger.experiment.config.update({"size": 3})'
-
-IS_WANDB = "if isinstance(logger, WandbLogger):"
+ON_ALL = 'strategy="ddp", devices=4, logger=Table("table.txt")'
 
 
-def is_found(*lines: str, package: str = "lightning.pytorch") -> bool:
-    return bool(SNIPPETS.findings(MODULE.format("\n        ".join(lines), package=package)))
-
-
-@pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
-@pytest.mark.parametrize(
-    ("lines", "is_reported"),
-    [
-        (("if isinstance(self.logger, WandbLogger):", f"    {CHANGES}"), True),
-        (("if isinstance(self.logger, pl.loggers.WandbLogger):", f"    {CHANGES}"), True),
-        (("if isinstance(logger, WandbLogger):", "    logger.experiment.config.update({})"), True),
-        (("if not isinstance(self.logger, WandbLogger):", "    return", CHANGES), True),
-        (("if isinstance(self.logger, WandbLogger) and self.trainer.is_global_zero:", f"    {CHANGES}"), False),
-        (("if isinstance(self.logger, TensorBoardLogger):", f"    {CHANGES}"), False),
-        (("if isinstance(self.logger, WandbLogger):", '    self.logger.experiment.log({"size": 3})'), False),
-        (("if isinstance(self.logger, WandbLogger):", "    print(1)", CHANGES), False),
-        (("if isinstance(self.logger, WandbLogger):", "    print(1)", "else:", f"    {CHANGES}"), False),
-        ((CHANGES,), False),
-        ((IS_WANDB, '    logger.experiment.summary["size"] = 3'), True),
-        ((IS_WANDB, "    run = logger.experiment", '    run.config["size"] = 3'), True),
-        ((IS_WANDB, '    logger.experiment.summary["size"] += 3'), True),
-        ((IS_WANDB, "    logger.experiment.config.size = 3"), True),
-        ((IS_WANDB, '    logger.experiment.summary.update({"size": 3})'), True),
-        # Of the stand-in, an attribute is a function that takes anything, and an item of it the stand-in itself.
-        ((IS_WANDB, "    logger.experiment.summary = {}"), False),
-        ((IS_WANDB, '    logger.experiment["size"] = 3'), False),
-        ((IS_WANDB, "    print(logger.experiment.summary)"), False),
-        ((IS_WANDB, "    sizes[logger.experiment.summary] = 3"), False),
-        (("if isinstance(logger, TensorBoardLogger):", '    logger.experiment.summary["size"] = 3'), False),
-        ((f"{IS_WANDB[:-1]} and self.trainer.is_global_zero:", '    logger.experiment.summary["size"] = 3'), False),
-    ],
-)
-def test_a_test_tells_the_class_of_a_logger(package, lines, is_reported):
-    assert is_found(*lines, package=package) is is_reported
-
-
-def test_a_property_of_the_project_is_not_replaced():
-    own = "    @property\n    def logger(self):\n        return make()\n"
-    text = MODULE.format(
-        f"if isinstance(self.logger, WandbLogger):\n            {CHANGES}", package="lightning.pytorch"
+def writes(
+    base: str = "Logger",
+    method: str = "finalize",
+    decorator: str = "# by all",
+    body: str = "self.path.write_text(str(self.rows))",
+    trainer: str = ON_ALL,
+) -> bool:
+    return bool(
+        WRITERS.findings(WRITES.format(base=base, method=method, decorator=decorator, body=body, trainer=trainer))
     )
-    assert SNIPPETS.findings(text)
-    assert not SNIPPETS.findings(f"{text}\n{own}")
+
+
+@pytest.mark.parametrize("base", ["Logger", "Named", "pl.loggers.Logger"])
+@pytest.mark.parametrize("method", ["finalize", "log_metrics", "log_hyperparams", "save"])
+def test_all_processes_write(base, method):
+    assert writes(base=base, method=method)
+
+
+def test_a_logger_may_leave_it_to_the_first_process():
+    assert not writes(decorator="@rank_zero_only")
+    assert not writes(body="if rank_zero_only.rank == 0:\n            self.path.write_text(str(self.rows))")
+    assert not writes(method="log_metrics", body='self.experiment.write("x")')
+
+
+def test_what_is_called_on_the_first_process_and_what_nobody_calls():
+    assert not writes(method="after_save_checkpoint")
+    assert not writes(method="export")
+    assert not writes(base="object")
+
+
+def test_one_process_has_its_logger_for_itself():
+    assert not writes(trainer='devices=1, logger=Table("table.txt")')
+    assert not writes(trainer='strategy="ddp", logger=Table("table.txt") if rank_zero_only.rank == 0 else None')
+
+
+@pytest.mark.parametrize(
+    ("base", "is_reported"),
+    [("from lightning.pytorch.loggers import Logger", True), ("class Logger:\n    uses = 'lightning'", False)],
+)
+def test_a_logger_may_inherit_from_one_in_another_file(tmp_path: Path, base: str, is_reported: bool) -> None:
+    (tmp_path / "shared.py").write_text(f"{base}\n\nclass Shared(Logger):\n    pass\n")
+    (tmp_path / "table.py").write_text(
+        "from pathlib import Path\n\nfrom shared import Shared\n\nclass Table(Shared):\n"
+        "    def finalize(self, status):\n        Path('table.txt').write_text(status)\n"
+    )
+    (tmp_path / "pyproject.toml").touch()
+    found = [(Path(each.path).name, each.start.line) for each in api.check(tmp_path, Settings(root=tmp_path))]
+    assert found == [("table.py", 7)] * is_reported

@@ -237,6 +237,12 @@ PARTS_OF_RUN = frozenset({"config", "summary"})
 _LOGGER = "lightning.pytorch.loggers.Logger"
 _EXPERIMENT = f"{_LOGGER}.experiment"
 _LOGGER_SOURCE = "lightning/pytorch/loggers/logger.py::Logger"
+# What the trainer calls of each logger on every process: those of the library leave it to `rank_zero_only` who writes.
+# Not `after_save_checkpoint`, which a ModelCheckpoint calls on the first process alone.
+# Source: lightning/pytorch/trainer/call.py `_call_teardown_hook`; trainer/connectors/logger_connector/
+# logger_connector.py `log_metrics`; loggers/utilities.py `_log_hyperparams`; the same in pytorch_lightning 1.7, the
+# first that names it `Logger`
+_OF_LOGGERS = frozenset({"finalize", "log_graph", "log_hyperparams", "log_metrics", "save"})
 _ENDS_OF_EVALUATION = frozenset({"validation_epoch_end", "on_validation_epoch_end", "on_validation_end"})
 _ENDS_OF_OTHERS = frozenset({
     "on_test_end", "on_test_epoch_end", "on_train_epoch_end", "test_epoch_end", "training_epoch_end",
@@ -454,6 +460,8 @@ def hooks_of(bases: Collection[str]) -> frozenset[str]:
         return _HOOKS
     if is_fabric(bases):
         return frozenset({_RUNS})
+    if is_logger(bases):
+        return _OF_LOGGERS
     if not _CLIS.keys().isdisjoint(bases):
         return _OF_CLI
     return frozenset(_OF_DATA) if prepares_on_one(bases) else frozenset()
@@ -475,6 +483,11 @@ def is_module(bases: Iterable[str]) -> bool:
     return not _MODULES.isdisjoint(bases)
 
 
+def is_logger(bases: Iterable[str]) -> bool:
+    """Whether a class with these bases is a logger, which the trainer calls, but which has none."""
+    return not _LOGGER_CLASSES.isdisjoint(bases)
+
+
 def may_have(base: str, name: str) -> bool:
     """Whether objects with this base have an attribute of this name that no class of the project need set.
 
@@ -487,6 +500,9 @@ def may_have(base: str, name: str) -> bool:
 
 
 _CALLBACKS = frozenset(f"{package}.{name}" for package in _PACKAGES for name in ("Callback", "callbacks.Callback"))
+_LOGGER_CLASSES = frozenset(
+    f"{package}.loggers.{name}" for package in _PACKAGES for name in ("Logger", "logger.Logger")
+)
 # Those that can be set. `datamodule` and `use_amp` were there before 2.0.
 _OF_MODULES = frozenset({
     "allow_zero_length_dataloader_with_multiple_devices", "automatic_optimization", "datamodule",
@@ -512,7 +528,7 @@ def is_callback(bases: Iterable[str]) -> bool:
 
 def runs(bases: Collection[str]) -> bool:
     """Whether Lightning calls methods of a class with these bases, which has or gets its trainer."""
-    return bool(hooks_of(bases)) and not is_fabric(bases)
+    return bool(hooks_of(bases)) and not is_fabric(bases) and not is_logger(bases)
 
 
 # The backward pass that starts from a result, and what a module says that starts its backward passes itself.

@@ -58,14 +58,15 @@ Pure waste, such as all ranks saving the same model at the end of a script, is n
 `--extend-select TRL008` reports it.
 
 Only code that every process is known to run is checked: hooks of a Trainer, functions passed to it (reward functions,
-`compute_metrics`) and what they call, training and validation hooks of Lightning, constructors of its callbacks,
-modules and data modules, those of OpenMMLab's metrics and hooks, those of detectron2's hooks and of SpeechBrain's
-`Brain` in a project that starts several processes, `run` of heirs of a Fabric or LightningLite, programs that create an
-`Accelerator`, a process group, a DDP, FSDP or DeepSpeed model or a trainer, themselves or by a helper that only makes
-one, programs that a command of the project starts on several processes, but for branches with other options than it
-gives (`if args.mode == "prepare":`), and functions in which all ranks synchronise or that check for the rank,
-themselves, in another method of their class, or in a helper that only waits for all ranks (`comm.synchronize()`). A
-finding in a helper names what shows that there are several processes, and the call that leads there.
+`compute_metrics`) and what they call, training and validation hooks of Lightning, what its trainer calls of loggers,
+constructors of its callbacks, modules and data modules, those of OpenMMLab's metrics and hooks, those of detectron2's
+hooks and of SpeechBrain's `Brain` in a project that starts several processes, `run` of heirs of a Fabric or
+LightningLite, programs that create an `Accelerator`, a process group, a DDP, FSDP or DeepSpeed model or a trainer,
+themselves or by a helper that only makes one, programs that a command of the project starts on several processes, but
+for branches with other options than it gives (`if args.mode == "prepare":`), and functions in which all ranks
+synchronise or that check for the rank, themselves, in another method of their class, or in a helper that only waits for
+all ranks (`comm.synchronize()`). A finding in a helper names what shows that there are several processes, and the call
+that leads there.
 
 Paths that may differ between ranks are not reported; values made only of settings (`args.output_dir`, `cfg["name"]`,
 command options, files that all ranks read) are assumed to be equal. Files that all ranks list in one folder are the

@@ -8,6 +8,9 @@ For example:
         def on_train_end(self, trainer, pl_module): ...                run by all: a hook
         def helper(self): ...                                          run by those who call it
 
+    class Table(pl.loggers.Logger):
+        def finalize(self, status): ...                                run by all, unless `rank_zero_only` decorates it
+
     if rank == 0: callbacks.append(Saves("out"))                       the only place that makes one: none of them is
     Trainer(devices=1, callbacks=[Saves("out")])                       the same of its constructor: one process
     Loop(devices=1).run()                                              the same of its `run`, if it is a Fabric
@@ -39,10 +42,14 @@ def note(engine: Interpreter, cls: ClassInfo) -> None:
     if constructor is not None:
         _note_created(engine, cls, constructor)
     bases = cls.library_bases()
-    if lightning.is_callback(bases) and creations.is_of_some_ranks(engine.project, cls):
+    is_logger = lightning.is_logger(bases)
+    is_called = lightning.is_callback(bases) or is_logger
+    if is_called and creations.is_of_some_ranks(engine.project, cls):
+        return
+    if is_logger and creations.is_of_one_process(engine.project, cls):
         return
     is_part = lightning.prepares_on_one(bases)
-    if (is_part or lightning.is_callback(bases)) and not creations.is_of_one_process(engine.project, cls):
+    if (is_part or is_called) and not creations.is_of_one_process(engine.project, cls):
         _launch(_own_runs(cls, _MAKES))
     if is_part and constructor is not None:
         for run in _own_runs(cls, _MAKES):

@@ -12,8 +12,12 @@
                     def validation_step(self, batch, index):
                         self.log("val_loss", self.loss(batch))
 
+    shared.py   class Shared(pl.loggers.Logger):              it names Lightning
+    table.py    class Table(Shared):                          an heir: Lightning calls its `finalize` on each process
+                    def finalize(self, status): ...
+
 They are found by class names alone. Only those are analysed that read from an attribute of `self` that such a base
-wraps, or that log.
+wraps, that log, or that are loggers.
 """
 
 from __future__ import annotations
@@ -40,9 +44,11 @@ _ANY_CLASS = rb"class[ \t]+(\w+)"
 _OWN = rb"\bself\.(\w+)"
 _WRAPS = rb"=\s*(?:[\w.]*(?:DataParallel|DDP)|[\w.]*\bprepare)\("
 _WRAPPING_CALLS = (b"DataParallel(", b"DDP(", b"prepare(")
-# The class of a library whose heirs log by a method of theirs, and the methods.
-_LOGS = b"LightningModule"
-_LOGGING_CALLS = (b"self.log(", b"self.log_dict(")
+# The classes of a library whose heirs log by a method of theirs, or write in what the library calls, with that.
+_LOGS: Mapping[bytes, tuple[bytes, ...]] = {
+    b"LightningModule": (b"self.log(", b"self.log_dict("),
+    b"Logger": (b"def finalize(", b"def log_metrics("),
+}
 # The last name of each base; `metaclass=…` is not one.
 _BASE = rb"(\w+)\s*(?:\[[^\]]*\])?\s*(?:,|$)"
 # The target of an assignment is searched for in so many bytes before the call.
@@ -131,7 +137,7 @@ def heirs(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> 
 def _may_log(matter: Mapping[Path, bytes], passed_over: Mapping[Path, Classes]) -> bool:
     """Whether a class may inherit from the one whose heirs log."""
     bases = (base for found in passed_over.values() for _, each in found for base in each)
-    return any(_LOGS in source for source in matter.values()) or _LOGS in bases
+    return any(name in source for source in matter.values() for name in _LOGS) or not _LOGS.keys().isdisjoint(bases)
 
 
 def _of_wrapping(
@@ -148,11 +154,12 @@ def _of_wrapping(
 
 
 def _of_logging(passed_over: Mapping[Path, Classes], classes: Sequence[Class]) -> Iterator[tuple[Path, bytes]]:
-    """The skipped files whose classes log by a method that a class of a library has."""
-    for path in _inheriting(_with_heirs({_LOGS}, classes), passed_over):
-        source = files.read_small(path, MOST_BYTES)
-        if any(call in source for call in _LOGGING_CALLS):
-            yield path, source
+    """The skipped files whose classes log by a method that a class of a library has, or that it calls."""
+    for name, methods in _LOGS.items():
+        for path in _inheriting(_with_heirs({name}, classes), passed_over):
+            source = files.read_small(path, MOST_BYTES)
+            if any(each in source for each in methods):
+                yield path, source
 
 
 def _inheriting(names: Container[bytes], passed_over: Mapping[Path, Classes]) -> Iterator[Path]:
