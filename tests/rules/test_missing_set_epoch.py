@@ -532,3 +532,29 @@ def test_a_loader_that_gets_its_sampler_from_ray(options, body, speaks):
     )
     messages = [each.message for each in SNIPPETS.findings(text)]
     assert [message.split("`")[3] for message in messages] == ["DistributedSampler"] * speaks
+
+
+def of_timm(options: str = "is_training=True, distributed=args.distributed", rest: str = "") -> str:
+    loader = f"loader = create_loader(rows, 224, 8, {options})\n"
+    return "from timm.data import create_loader\n" + program(loader, epochs(rest + BATCHES))
+
+
+def test_a_loader_of_timm_has_its_own_sampler():
+    finding = SNIPPETS.finding(of_timm())
+    assert "call `loader.sampler.set_epoch(epoch)` at the start of each epoch" in finding.help
+    assert "loader.sampler.set_epoch(epoch)" in SNIPPETS.mended(of_timm(), unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "rest"),
+    [
+        ("is_training=True", ""),
+        ("is_training=True, distributed=False", ""),
+        ("distributed=True", ""),  # for an evaluation, in order
+        ("is_training=False, distributed=True", ""),
+        ("is_training=flag, distributed=True", ""),
+        ("is_training=True, distributed=True", "loader.sampler.set_epoch(epoch)\n"),
+    ],
+)
+def test_quiet_loaders_of_timm(options, rest):
+    assert SNIPPETS.findings(of_timm(options, rest)) == []

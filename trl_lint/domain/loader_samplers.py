@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShufflingSampler:
-    """The samplers that a call makes, which draw another order only in an epoch that they are told."""
+    """The samplers that a call makes, which draw another order only in an epoch that they are told.
+
+    in_loader: whether the call makes a loader that has such a sampler of its own.
+    """
 
     module: SourceModule
     call: CSTNode
+    in_loader: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShufflingSampler) and self.call is other.call

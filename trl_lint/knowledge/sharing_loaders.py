@@ -24,7 +24,9 @@ class SharingLoader(NamedTuple):
 
     source: where this was read. given: the parameter that has to be true for it; None: it always does. default: what
     that is unless it is passed. unless: keywords that, if one is passed, leave open what the loader does. rows: the
-    parameter for its rows: the loader gives each rank its own data also if these are a share.
+    parameter for its rows: the loader gives each rank its own data also if these are a share. shuffles: the parameter
+    that has to be true for a `DistributedSampler` that shuffles, and that has to be told each epoch; None: it may draw
+    another order in each without being told.
     """
 
     source: str
@@ -32,12 +34,13 @@ class SharingLoader(NamedTuple):
     default: bool = False
     unless: frozenset[str] = frozenset()
     rows: Parameter | None = None
+    shuffles: Parameter | None = None
 
 
 # The layout of a table is by hand.
 # fmt: off
 # `if distributed … DistributedSampler(dataset)`, and in an evaluation one that pads, so that all ranks have as many.
-_TIMM = SharingLoader("timm/data/loader.py::create_loader", given=(-1, "distributed"))
+_TIMM = SharingLoader("timm/data/loader.py::create_loader", given=(-1, "distributed"), shuffles=(3, "is_training"))
 _MOSAIC = "streaming/base/dataset.py::StreamingDataset: `World.detect()`"
 _FFCV = SharingLoader("ffcv/loader/loader.py::Loader: \"Emulates the behavior of DistributedSampler\"",
                 given=(5, "distributed"))

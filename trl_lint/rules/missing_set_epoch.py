@@ -5,7 +5,8 @@ Reports a loop over epochs that trains on a `DataLoader` whose sampler is a `Dis
 does by default), in a program that calls `set_epoch` nowhere. The loop over the batches may be in a function that the
 loop over epochs calls, or in a generator: `while True: yield from loader`. So is one with a sampler of the project that
 deals rows to the ranks and has a method `set_epoch`, if it seeds with its `epoch` and changes that nowhere else. One
-that gives on the indices of such a sampler (`for index in self.sampler`) counts as that one.
+that gives on the indices of such a sampler (`for index in self.sampler`) counts as that one. A loader that timm's
+`create_loader(…, is_training=True, distributed=True)` makes has a `DistributedSampler`.
 
 Also reported are loops that make such a sampler anew in each epoch, of the same rows: it starts with epoch 0 again.
 

@@ -257,7 +257,7 @@ def _setter(frame: Frame, sampler: ShufflingSampler) -> str:
         if not isinstance(target, cst.Name) or assigned_once(frame.root, target.value) is not value:
             continue
         if value is sampler.call:
-            return target.value
+            return f"{target.value}.sampler" if sampler.in_loader else target.value
         if isinstance(value, cst.Call) and any(
             each.value is sampler.call and each.keyword is not None and each.keyword.value == "sampler"
             for each in value.args

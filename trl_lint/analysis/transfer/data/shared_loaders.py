@@ -32,6 +32,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_TRUE
 from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import LoaderValue, is_none, library_name_of
+from trl_lint.domain.loader_samplers import ShufflingSampler
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
@@ -87,7 +88,10 @@ def _of_batch(batch: Value) -> Value:
 
 def _loader(frame: Frame, row: table.SharingLoader, args: Arguments, node: cst.CSTNode) -> Value | None:
     if _shares(row, args):
-        return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), None)
+        training = None if row.shuffles is None else args.get(*row.shuffles)
+        shuffles = training is not None and training.const is True
+        sampler = ShufflingSampler(frame.module, node, in_loader=True) if shuffles else None
+        return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), sampler)
     own = None if row.rows is None else own_shares.batch_of(frame, args, row.rows)
     return None if own is None else LOADER.with_parts(own, None)
 
