@@ -6,11 +6,13 @@ For example:
         self.load()        # `load` runs before anything that `prepare` does, if no other method calls `load`
         self.prepare()
         self.train()       # `train` runs after `load`, and after all that `prepare` does
+        self.loop()        # so do both of `self.loop = self.by_step if self.steps else self.by_epoch`
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
 from itertools import chain
 
 import libcst as cst
@@ -19,6 +21,7 @@ from trl_lint.analysis.program.blocks import ends_outside, exits_before
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import (
     ancestors,
+    attribute_values,
     below,
     definitions_around,
     identifiers,
@@ -135,18 +138,40 @@ def methods_run_after(
     todo += [(each, None) for each in found.values()]
     for within, place in todo:
         for call in of_class(within.node, cst.Call):
-            called = cls.find(self_attribute(call.func))
+            new = [each for each in _run_at(cls, call) if each.name not in found]
             if (
-                called is None
-                or called.name in found
+                not new
                 or not (place is None or _may_run_after(within.node, place, call))
                 or (until is not None and within is method and place is node and _comes_first(method.node, until, call))
                 or not names.isdisjoint(_names_tested(within.node, call))
             ):
                 continue
-            found[called.name] = called
-            todo.append((called, None))
+            found.update((each.name, each) for each in new)
+            todo += [(each, None) for each in new]
     yield from found.values()
+
+
+def _run_at(cls: ClassInfo, call: cst.Call) -> Sequence[FunctionInfo]:
+    """The methods of a class that a call of an attribute of `self` runs: that one, or those that it keeps in there."""
+    name = self_attribute(call.func)
+    method = cls.find(name) if name else None
+    if method is not None or not name:
+        return () if method is None else (method,)
+    return cls.module.notes.cached((_run_at, cls, name), partial(_kept_in, cls, name))
+
+
+def _kept_in(cls: ClassInfo, name: str) -> tuple[FunctionInfo, ...]:
+    values = (each for method in cls.project_methods() for kept, each in attribute_values(method.node) if kept == name)
+    kept = (cls.find(self_attribute(each)) for value in values for each in _options(value))
+    return tuple(dict.fromkeys(each for each in kept if each is not None and not each.is_property))
+
+
+def _options(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(value, cst.IfExp):
+        yield from _options(value.body)
+        yield from _options(value.orelse)
+    else:
+        yield value
 
 
 def _names_tested(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
