@@ -19,6 +19,7 @@ from trl_lint.analysis.interpreter.conditions import (
     one_or_list,
     own_tests,
     refused_runs,
+    set_alike,
     shared_unless_none,
     started_or_none,
     switched_off,
@@ -117,7 +118,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     branches = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     lacking = absences.lacking_after(frame, node, before, branches, division)
-    of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both_end else {}
+    of_some_ranks = _of_some_ranks(frame, node, (before, taken, skipped), division) if both_end else {}
     absent = _none_on_some_ranks(taken.memory, skipped.memory, division) if both_end else ()
     reduced_on_one = reduced_on_one_branch(frame, node, taken.memory, skipped.memory, test, division, both_end)
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
@@ -290,9 +291,14 @@ def _known_after_branches(
     return names, attributes
 
 
-def _of_some_ranks(before: Memory, taken: BranchEnd, skipped: BranchEnd, division: Control) -> dict[str, Value]:
+def _of_some_ranks(
+    frame: Frame, node: cst.If, ways: tuple[Memory, BranchEnd, BranchEnd], division: Control
+) -> dict[str, Value]:
+    """The data sets that some ranks have shortened, and the names that all have set alike. ways: as above."""
+    before, taken, skipped = ways
     branches = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
-    return data_sets.of_some_ranks(before, branches, division)
+    alike = set_alike.names_after(frame, node, before.names, taken.names, division)
+    return {**data_sets.of_some_ranks(before, branches, division), **alike}
 
 
 def _report(
