@@ -172,7 +172,7 @@ def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTN
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(receiver):
-        entry = containers.entry_at(cell, key)
+        entry = subscripts.entry_of(cell, args.positional[0] if args.positional else UNKNOWN)
         if entry is not None:
             result = join(result, entry)
     frame.consume(receiver)

@@ -10,6 +10,7 @@ For example:
     isinstance(task, Caption)          of several objects of the project those of this class; else the others
     isinstance(self.logger, WandbLogger)   a logger of that class, if nothing more was known of it
     isinstance(shown, Figure)          a picture, and no metric
+    key.startswith("memory_")          a key of a dict that begins so
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.data import data_sets
 from trl_lint.domain.choices import OneOfProjectObjects
-from trl_lint.domain.kinds import LibraryInstance, LibraryName
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.key_beginnings import KeyBeginning
+from trl_lint.domain.kinds import LibraryInstance, LibraryName, StringValue, TupleValue
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import SAME, State
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -37,7 +41,9 @@ _SHOWN = frozenset({Kind.BATCH, Kind.NUMBER, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def narrow(frame: Frame, test: cst.Call, outcome: bool) -> None:
-    """Narrow what `isinstance` or `hasattr` has returned true for, or false."""
+    """Narrow what `isinstance`, `hasattr` or `startswith` has returned true for, or false."""
+    if outcome and isinstance(test.func, cst.Attribute) and test.func.attr.value == "startswith":
+        _narrow_to_beginning(frame, test.func.value, test)
     if _is_call_of(test, "isinstance") and len(test.args) > 1:
         _narrow_to_library(frame, test.args[0].value, test.args[1].value, outcome)
     name = _subject(test, "isinstance", "hasattr")
@@ -68,6 +74,17 @@ def _narrow_to_library(frame: Frame, subject: cst.BaseExpression, asked: cst.Bas
             if isinstance(receiver, ProjectInstance) and receiver.cls.find(attribute) is None:
                 # Where the test fails it is what it was: then the two ways join to this.
                 frame.memory.attributes[receiver.cls, attribute] = known
+
+
+def _narrow_to_beginning(frame: Frame, subject: cst.BaseExpression, test: cst.Call) -> None:
+    value = frame.memory.names.get(subject.value) if isinstance(subject, cst.Name) else None
+    given = frame.known_value(test.args[0].value) if len(test.args) == 1 else None
+    if type(value) is not StringValue or value.const is not MISSING or given is None:
+        return
+    starts = [each.const for each in (given.items if isinstance(given, TupleValue) else (given,))]
+    texts = tuple(each for each in starts if isinstance(each, str) and WILDCARD not in each)
+    if isinstance(subject, cst.Name) and texts and len(texts) == len(starts):
+        frame.memory.names[subject.value] = value.as_a(KeyBeginning).with_parts(texts)
 
 
 def narrow_to_one_of(frame: Frame, test: cst.BooleanOperation) -> None:

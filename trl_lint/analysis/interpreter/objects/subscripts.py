@@ -29,6 +29,7 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.derived import derived, of_drawn_table
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
+from trl_lint.domain.key_beginnings import KeyBeginning
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
@@ -150,7 +151,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
         cell = frame.memory.heap.get(identity)
         if cell is None:
             return UNKNOWN
-        found = entry_at(cell, key)
+        found = entry_of(cell, index)
         if found is None and cell.factory is not None:
             found = _create_missing(frame, identity, index, cell, cell.factory, node)
         if found is not None:
@@ -167,6 +168,11 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     if key is MISSING and index.rank.is_by_rank:
         result = picked_lists.own(frame, node, result, partial(chosen_by, index))
     return chosen_by(index, result)
+
+
+def entry_of(cell: Cell, key: Value) -> Value | None:
+    """What a container holds at a key, if it may hold anything there."""
+    return key.entry_of(cell) if isinstance(key, KeyBeginning) else entry_at(cell, constant_key(key))
 
 
 def _is_placeholder(index: Value, item: Value) -> bool:
