@@ -38,7 +38,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
     role_of,
 )
-from trl_lint.domain.ranks import Origin
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.launcher_variables import ENVIRON
@@ -320,7 +320,9 @@ def put_entry(frame: Frame, container: ContainerValue, key: Hashable, value: Val
 def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank = ranks.SAME) -> Cell:
     if weak:
         old = read_key(cell, key)
-        value = value if old is None else join(old, value)
+        # What others of the dicts hold under names that are not known is not taken for an entry of this name.
+        is_new = isinstance(key, str) and key not in cell.entries and value.rank.state is State.SAME
+        value = value if old is None or is_new else join(old, value)
     return with_key(cell, key, value, naming)
 
 
