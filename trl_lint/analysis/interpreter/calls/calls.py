@@ -189,7 +189,7 @@ def _call_choice(frame: Frame, callee: WithOptions | OneOfClasses, args: Argumen
             return among_unknown(unresolved(frame, args, node), made)
         case OneOfModules():
             return join_all([call_value(frame, option, args, node) for option in callee.options])
-        case OneOfClasses(names=names) if all(each.startswith("torch.nn.") for each in names):
+        case OneOfClasses(names=names) if all(each.startswith(("torch.nn.", "torch.utils.data.")) for each in names):
             return join_all([call_value(frame, LibraryName(each), args, node) for each in sorted(names)])
     return unresolved(frame, args, node)
 
