@@ -154,7 +154,9 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
         else:
             name = element.value
             is_learned = isinstance(name, cst.Name) and model_outputs.is_learned_scale(value, name.value)
-            bind_target(frame, name, model_outputs.LEARNED if is_learned else _entry_of(frame, value))
+            item = model_outputs.LEARNED if is_learned else _entry_of(frame, value)
+            entries = {} if stars else model_outputs.entries_of_part(frame, value, index, len(elements), item)
+            bind_target(frame, name, frame.allocate(element, Cell("dict", entries, item)) if entries else item)
 
 
 def _entry_of(frame: Frame, value: Value) -> Value:

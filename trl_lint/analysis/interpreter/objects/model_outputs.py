@@ -7,11 +7,17 @@ For example:
     outputs["logits"]                 shard
     outputs.logit_scale               same: a parameter, as CLIP returns one
     outputs.contrast                  unknown, if the forwards of the project compute it from what all ranks gather
+    outputs["scale"]                  same, if the forwards of the project that return a dict compute it from parameters
+    features, extra = model(x)        so is extra["scale"], if they return such a dict as the second part
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from trl_lint.analysis.program.definitions.gathered_outputs import is_gathered
+from trl_lint.analysis.program.definitions.learned_entries import entries_of_part as learned_entries
+from trl_lint.analysis.program.definitions.learned_entries import is_learned_entry
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.derived import derived
@@ -42,7 +48,17 @@ def entry(frame: Frame, receiver: Value, key: object) -> Value | None:
         return None
     if key == "loss" or is_learned_scale(receiver, key) or _is_gathered(frame, receiver, key):
         return attribute(frame, receiver, key)
+    if receiver.rank.differs and role_of(receiver) is BatchRole.OUTPUT and is_learned_entry(frame.engine.project, key):
+        return LEARNED
     return None
+
+
+def entries_of_part(frame: Frame, output: Value, index: int, count: int, part: Value) -> dict[Hashable, Value]:
+    """The entries of this one of so many parts of a model's output, if it is a dict in which something is learned."""
+    if role_of(output) is not BatchRole.OUTPUT or not output.rank.differs:
+        return {}
+    known = learned_entries(frame.engine.project, index, count)
+    return {key: LEARNED if is_learned else part for key, is_learned in known.items()}
 
 
 def is_learned_scale(receiver: Value, name: str) -> bool:

@@ -1,0 +1,199 @@
+"""Dicts that forwards of the project return, alone or in a tuple, and which entries are computed from parameters.
+
+For example, where `self.scale` is an `nn.Parameter` and `self.rate` an argument of the constructor:
+
+    rate = self.get_rate() if self.learns else self.rate
+    extra = {"angles": self.turn(x), "rate": rate.item(), "scale": self.scale.item()}
+    return out, extra                              the second of 2 parts is a dict; "rate" and "scale" are learned
+    return extra                                   as are they here
+
+    extra["scale"] = x.norm()                      "scale" is not: it is assigned again
+    {"scale": self.scale * x}                      nor here, as the input is part of it
+    {"last": self.last.norm()}                     nor "last", which is no `nn.Parameter`
+
+An entry counts if all forwards of the project agree that return a dict at this place of as many parts, or alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.import_lines import linted_and_imported
+from trl_lint.analysis.program.project.notes import noted_of_linted
+from trl_lint.analysis.program.syntax import (
+    assignments,
+    attribute_values,
+    last_name,
+    of_class,
+    self_attribute,
+    used_names,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from trl_lint.analysis.program.project.project import Project
+
+_FORWARD = "forward"
+_PARAMETER = "Parameter"
+# What a file with such a forward has, and few others: only these are parsed.
+_DEFINES = re.compile(rb"\bdef forward\b")
+_TUPLE = re.compile(rb"\breturn\b[^\n]*,")
+_ENTRY_OF_SELF = re.compile(rb"[\"']\s*:[^,\n]*\bself\.\w")
+# What an expression of parameters and settings alone may name besides `self`: libraries, by their usual names too, and
+# functions that change no value. None draws a random number, as long as `_DRAWS` does not match.
+_LIBRARIES = frozenset({"F", "math", "nn", "np", "numpy", "torch"})
+_FUNCTIONS = frozenset({"abs", "bool", "float", "hasattr", "int", "isinstance", "max", "min", "round", "self"})
+_ALLOWED = _LIBRARIES | _FUNCTIONS
+_DRAWS = re.compile(r"rand|normal|bernoulli|multinomial|dropout|uniform|empty")
+# How many calls and names are followed, one from another.
+_MOST_STEPS = 4
+
+# By the key of each entry of a dict: whether it is learned.
+Entries = dict[str, bool]
+NO_ENTRIES: Entries = {}
+
+
+@noted_of_linted
+def entries_of_part(project: Project, index: int, count: int) -> Entries:
+    """The entries of the dict that forwards return as this one of so many parts; none if no entry is learned."""
+    found: Entries = {}
+    for cls in _models(project, _TUPLE, _ENTRY_OF_SELF):
+        for entries in _Learned(cls).returned(index, count):
+            found.update({key: is_learned and found.get(key, True) for key, is_learned in entries.items()})
+    return found if any(found.values()) else NO_ENTRIES
+
+
+@noted_of_linted
+def is_learned_entry(project: Project, key: str) -> bool:
+    """Whether all forwards that return a dict with this key, and no tuple, compute the entry from parameters."""
+    models = _models(project, re.compile(rb"[\"']%b[\"']\s*:" % re.escape(key).encode()))
+    found = [entries[key] for cls in models for entries in _Learned(cls).returned() if key in entries]
+    return bool(found) and all(found)
+
+
+def _models(project: Project, *wanted: re.Pattern[bytes]) -> Iterator[cst.ClassDef]:
+    """The classes with a forward, in files that match."""
+    for path in linted_and_imported(project):
+        if not project.mentions(path, _PARAMETER):
+            continue
+        module = project.module(path) if all(each.search(project.code(path)) for each in (_DEFINES, *wanted)) else None
+        classes = () if module is None else of_class(module.tree, cst.ClassDef)
+        yield from (each for each in classes if _FORWARD in _methods(each))
+
+
+def _methods(cls: cst.ClassDef) -> dict[str, cst.FunctionDef]:
+    return {each.name.value: each for each in cls.body.body if isinstance(each, cst.FunctionDef)}
+
+
+class _Learned:
+    """The expressions in the methods of a class that are computed from its parameters and settings alone."""
+
+    def __init__(self, cls: cst.ClassDef) -> None:
+        self.methods = _methods(cls)
+        self.attributes = _fixed_attributes(cls, self.methods.get("__init__"))
+
+    def returned(self, index: int = 0, count: int = 0) -> Iterator[Entries]:
+        """By key, for each dict that the forward returns as this one of so many parts, or alone if there are none."""
+        forward = self.methods[_FORWARD]
+        for value in (each.value for each in of_class(forward.body, cst.Return)):
+            if count and isinstance(value, cst.Tuple) and len(value.elements) == count:
+                yield from self._entries(forward, value.elements[index].value)
+            elif value is not None and not count:
+                yield from self._entries(forward, value)
+
+    def _entries(self, forward: cst.FunctionDef, part: cst.BaseExpression) -> Iterator[Entries]:
+        """By key, whether an entry of a dict that a forward returns is learned."""
+        values = _assigned_once(forward)
+        name = part.value if isinstance(part, cst.Name) else ""
+        display = values.get(name) if name else part
+        if not isinstance(display, cst.Dict) or (name and _is_changed(forward, name)):
+            return
+        found: Entries = {}
+        for each in display.elements:
+            if isinstance(each, cst.DictElement) and isinstance(each.key, cst.SimpleString):
+                key = each.key.evaluated_value
+                if isinstance(key, str):
+                    found[key] = self._is_learned(each.value, values, _MOST_STEPS)
+            else:
+                return  # an entry of any name
+        yield found
+
+    def _is_learned(self, node: cst.BaseExpression, values: Mapping[str, cst.BaseExpression], steps: int) -> bool:
+        """Whether an expression is one of parameters and settings, of which it has at least one."""
+        if not steps:
+            return False
+        names = used_names(node) - _ALLOWED
+        read = {self_attribute(each) for each in of_class(node, cst.Attribute)} - {""}
+        called = {self_attribute(each.func) for each in of_class(node, cst.Call) if not each.args} - {""}
+        if not (names or read) or _makes_other_values(node):
+            return False
+        return (
+            all(name in values and self._is_learned(values[name], values, steps - 1) for name in names)
+            and all(self._returns_learned(each, steps - 1) for each in called & self.methods.keys())
+            and read - (called & self.methods.keys()) <= self.attributes
+        )
+
+    def _returns_learned(self, name: str, steps: int) -> bool:
+        method = self.methods[name]
+        values = _assigned_once(method)
+        parts = [each.test for each in of_class(method.body, cst.If)]
+        parts += [each.value for each in of_class(method.body, cst.Return) if each.value is not None]
+        returns = len(of_class(method.body, cst.Return))
+        return bool(returns) and all(self._is_learned(each, values, steps) for each in parts)
+
+
+def _fixed_attributes(cls: cst.ClassDef, constructor: cst.FunctionDef | None) -> frozenset[str]:
+    """The attributes of `self` that are parameters, or that only the constructor sets, to an argument or a number."""
+    given = frozenset[str]() if constructor is None else _arguments(constructor)
+    made = () if constructor is None else tuple(attribute_values(constructor))
+    found: dict[str, bool] = {}
+    for name, value in attribute_values(cls):
+        is_parameter = isinstance(value, cst.Call) and last_name(value.func) == _PARAMETER
+        is_set = any(value is each for _, each in made) and _is_setting(value, given)
+        found[name] = (is_parameter or is_set) and found.get(name, True)
+    changed = {self_attribute(each.target) for each in of_class(cls, cst.AugAssign)}
+    return frozenset(name for name, is_fixed in found.items() if is_fixed and name not in changed)
+
+
+def _is_setting(value: cst.BaseExpression, given: frozenset[str]) -> bool:
+    if isinstance(value, cst.Name):
+        return value.value in given | {"False", "True"}
+    return isinstance(value, (cst.Float, cst.Integer))
+
+
+def _arguments(function: cst.FunctionDef) -> frozenset[str]:
+    params = function.params
+    return frozenset(each.name.value for each in (*params.params, *params.kwonly_params))
+
+
+def _assigned_once(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
+    """The values of the names that a function binds in one assignment, and in no other way."""
+    found: dict[str, list[cst.BaseExpression]] = {}
+    for target, value in assignments(function.body):
+        if isinstance(target, cst.Name):
+            found.setdefault(target.value, []).append(value)
+    others: list[cst.CSTNode] = [each.target for each in of_class(function, cst.AugAssign)]
+    others += [each.target for each in of_class(function, cst.For)]
+    others += [target for target, _ in assignments(function.body) if isinstance(target, (cst.List, cst.Tuple))]
+    bound = _arguments(function).union(*map(used_names, others))
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and name not in bound}
+
+
+def _is_changed(function: cst.FunctionDef, name: str) -> bool:
+    """Whether a function changes a dict of this name: an entry of it is assigned, or it is updated."""
+    targets = (target.value for target, _ in assignments(function.body) if isinstance(target, cst.Subscript))
+    callees = (each.func for each in of_class(function.body, cst.Call) if isinstance(each.func, cst.Attribute))
+    owners = (*targets, *(each.value for each in callees))
+    return any(isinstance(each, cst.Name) and each.value == name for each in owners)
+
+
+def _makes_other_values(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a display, which may be filled later, or draws numbers, or changes a tensor in place."""
+    if any(of_class(node, kind) for kind in (cst.Dict, cst.List, cst.Set)):
+        return True
+    names = [last_name(each.func) for each in of_class(node, cst.Call)]
+    return any(_DRAWS.search(each) or (each.endswith("_") and not each.startswith("_")) for each in names)
