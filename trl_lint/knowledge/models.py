@@ -44,6 +44,13 @@ WRAPPER_NAMES = WRAPPER_CLASSES | {
     "PipelineEngine",
     "_FabricModule",
 }
+# What code calls to put a model into a wrapper that works with other ranks, by its own name or its usual short one.
+WRAP_FOR_RANKS = frozenset(
+    {
+        *("DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard", "initialize", "prepare"),
+        *("prepare_model", "setup", "wrap_model"),
+    }
+)
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM", "LightningModule")
 # No model is an object of one of these: code that asks holds its models in a dict or a list elsewhere.
 NO_MODELS = frozenset(

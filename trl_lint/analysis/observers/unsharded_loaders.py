@@ -27,10 +27,11 @@ from typing import TYPE_CHECKING, cast
 import libcst as cst
 
 from trl_lint.analysis.events import Event, UnshardedData
+from trl_lint.analysis.program.definitions.engines_of_one import wraps_for_one
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.samplers_of_others import code_without
 from trl_lint.analysis.program.project.import_lines import IMPORT_LINES
-from trl_lint.analysis.program.syntax import of_class
+from trl_lint.analysis.program.syntax import callee_of, definitions_around, last_name, of_class
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.data import loaders_of_trainers
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
@@ -40,7 +41,7 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.loader_samplers import NoSampler
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import Step, WrappedHere, steps
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.engines import ENGINE
@@ -90,7 +91,7 @@ class UnshardedLoaders(Observer["Frame"]):
                 _emit_of_trainer(frame, node, sampling, cls.module)
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
-        if _is_shared(model):
+        if _is_shared(model) and not _is_of_other_class(frame, model, node):
             frame.trace.notes.of(WrappedRuns).calls[id(node)] = not is_replicated(model)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -125,6 +126,21 @@ class UnshardedLoaders(Observer["Frame"]):
 def _is_shared(model: Value) -> bool:
     """Whether a wrapper, which several ranks have, synchronises the gradients of a model, at least on some way."""
     return may_be_wrapped(model) and not is_data_parallel(model)
+
+
+def _is_of_other_class(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether only another class wraps a model for several ranks, in an object that both have one of.
+
+    The class of the method that calls the model puts it into DataParallel: `self.state.net` of two engines.
+    """
+    cls, step = frame.cls, next((each for each in steps(model.provenance) if isinstance(each, WrappedHere)), None)
+    if cls is None or step is None or step.module.tree is None:
+        return False
+    around = definitions_around(step.module.tree, step.node)[:1]
+    is_foreign = any(isinstance(each, cst.ClassDef) for each in around) and not any(
+        each is base.node for each in around for base in cls.project_lineage()
+    )
+    return is_foreign and wraps_for_one(cls, last_name(callee_of(node)))
 
 
 def _runs_prepared(frame: Frame, loop: cst.For) -> bool | None:
