@@ -103,3 +103,52 @@ def test_an_object_of_unknown_origin_may_have_a_wrapped_model(tmp_path):
     files = {"train.py": TRAIN.format(method="update"), "measure.py": measure}
     files["runner.py"] = RUNNER.format(test="local_rank != 9")
     assert defaults_in(tmp_path, files) == [True]
+
+
+KEEPER = """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Net(torch.nn.Linear):
+    def flow(self, rows):
+        return self(rows)
+
+
+class Keeper:
+    def __init__(self, rows, gpus=1):
+        self.gpus = gpus
+        self.net = Net(2, 2).cuda()
+        if torch.cuda.is_available():
+            if self.gpus > 1:
+                self.net = torch.nn.DataParallel(self.net)
+            else:
+                self.net.cuda()
+{more}
+
+def measure(rows, given):
+    {made}
+    return keeper.net.flow(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "more", "by_default"),
+    [
+        ("keeper = Keeper(rows, gpus=1)", "", [False]),
+        ("keeper = Keeper(rows)", "", [False]),
+        ("keeper = Keeper(rows, 1)\n    print(keeper.gpus)", "", [False]),
+        ("keeper = Keeper(rows)", "    def mix(self):\n        self.net = amp.initialize(self.net)\n", [False]),
+        # It is wrapped, or may be.
+        ("keeper = Keeper(rows, gpus=4)", "", [True]),
+        ("keeper = Keeper(rows, gpus=given)", "", [True]),
+        ("keeper = Keeper(rows, **given)", "", [True]),
+        ("keeper = Keeper(rows)\n    keeper = Keeper(rows, 2)", "", [True]),
+        ("keeper = Keeper(rows)\n    for keeper in (keeper, Keeper(rows, 2)):\n        pass", "", [True]),
+        ("keeper = Keeper(rows)", "    def use(self, gpus):\n        self.gpus = gpus\n", [True]),
+        ("keeper = Keeper(rows)", "            self.gpus = torch.cuda.device_count()\n", [True]),
+        ("keeper = Keeper(rows)", "    def wrap(self):\n        self.net = DDP(self.net)\n", [True]),
+    ],
+)
+def test_a_model_of_an_object_that_is_made_with_literals(made, more, by_default, tmp_path):
+    assert defaults_in(tmp_path, {"runner.py": KEEPER.format(made=made, more=more)}) == by_default

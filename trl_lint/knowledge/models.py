@@ -44,11 +44,19 @@ WRAPPER_NAMES = WRAPPER_CLASSES | {
     "PipelineEngine",
     "_FabricModule",
 }
-# What code calls to put a model into a wrapper that works with other ranks, by its own name or its usual short one.
+# What code names that puts a model into a wrapper which works with other ranks: its class, a function, or the library.
 WRAP_FOR_RANKS = frozenset(
     {
-        *("DDP", "DistributedDataParallel", "FSDP", "FullyShardedDataParallel", "fully_shard", "initialize", "prepare"),
-        *("prepare_model", "setup", "wrap_model"),
+        *(
+            "DDP",
+            "DistributedDataParallel",
+            "FSDP",
+            "FullyShardedDataParallel",
+            "colossalai",
+            "deepspeed",
+            "fully_shard",
+        ),
+        *("prepare", "prepare_model", "setup", "wrap_model"),
     }
 )
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM", "LightningModule")

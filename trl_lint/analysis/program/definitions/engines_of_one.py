@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.project.notes import noted_in_file
-from trl_lint.analysis.program.syntax import assignments, last_name, of_class
+from trl_lint.analysis.program.syntax import assignments, last_name, names_in, of_class
 from trl_lint.knowledge.models import WRAP_FOR_RANKS
 from trl_lint.knowledge.torch_distributed import DATA_PARALLEL
 
@@ -32,7 +32,7 @@ _OF_ONE = DATA_PARALLEL.rpartition(".")[2]
 def wraps_for_one(cls: ClassInfo, name: str) -> bool:
     """Whether a class, or one above it in the project, has DataParallel wrap its attribute, and none has another."""
     bases = [each.node for each in cls.project_lineage()]
-    if not any(_OF_ONE in _called(base) for base in bases) or any(_called(base) & WRAP_FOR_RANKS for base in bases):
+    if not any(_OF_ONE in _called(base) for base in bases) or any(names_in(base) & WRAP_FOR_RANKS for base in bases):
         return False
     return any(
         isinstance(target, cst.Attribute) and last_name(target) == name and _OF_ONE in _called(value)
