@@ -62,7 +62,7 @@ def entries_of_part(project: Project, index: int, count: int) -> Entries:
     """The entries of the dict that forwards return as this one of so many parts; none if no entry is learned."""
     found: Entries = {}
     for cls in _models(project, _TUPLE, _ENTRY_OF_SELF):
-        for entries in _Learned(cls).returned(index, count):
+        for entries in _OfParameters(cls).returned(index, count):
             found.update({key: is_learned and found.get(key, True) for key, is_learned in entries.items()})
     return found if any(found.values()) else NO_ENTRIES
 
@@ -71,7 +71,7 @@ def entries_of_part(project: Project, index: int, count: int) -> Entries:
 def is_learned_entry(project: Project, key: str) -> bool:
     """Whether all forwards that return a dict with this key, and no tuple, compute the entry from parameters."""
     models = _models(project, re.compile(rb"[\"']%b[\"']\s*:" % re.escape(key).encode()))
-    found = [entries[key] for cls in models for entries in _Learned(cls).returned() if key in entries]
+    found = [entries[key] for cls in models for entries in _OfParameters(cls).returned() if key in entries]
     return bool(found) and all(found)
 
 
@@ -89,7 +89,7 @@ def _methods(cls: cst.ClassDef) -> dict[str, cst.FunctionDef]:
     return {each.name.value: each for each in cls.body.body if isinstance(each, cst.FunctionDef)}
 
 
-class _Learned:
+class _OfParameters:
     """The expressions in the methods of a class that are computed from its parameters and settings alone."""
 
     def __init__(self, cls: cst.ClassDef) -> None:
