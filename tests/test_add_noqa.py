@@ -169,6 +169,27 @@ class Reading(Trainer):
     assert "width  # noqa: TRL002\n" in marked and "# noqa: E501, TRL002\n" in marked
 
 
+def test_each_place_of_a_finding_in_a_cell_gets_its_own(folder):
+    """Their lines are those of the cell, and not of all cells."""
+    text = """class Reading(Trainer):
+    def training_step(self, model, inputs, *args):
+        width = model.config.width
+        depth = model.config.depth
+        return super().training_step(model, inputs, *args)"""
+    cells = ["!nvidia-smi\n\n\n\nfrom transformers import Trainer", text]
+    empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 1}
+    rows = [{**empty, "source": each.splitlines(keepends=True)} for each in cells]
+    path = folder / "train.ipynb"
+    path.write_text(json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    assert run("--isolated", "--select=ALL", "--add-noqa", ".").code == 0
+    sources = ["".join(each["source"]) for each in json.loads(path.read_text())["cells"]]
+    assert sources == [
+        cells[0],
+        text.replace("width\n", "width  # noqa: TRL002\n").replace("depth\n", "depth  # noqa: TRL002\n"),
+    ]
+    assert places("--isolated", "--select=ALL", ".") == []
+
+
 @pytest.mark.slow
 @pytest.mark.index
 def test_of_a_release_nothing_is_left(tmp_path):

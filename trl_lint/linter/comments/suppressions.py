@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from trl_lint.findings import Finding, Position
+from trl_lint.findings import Finding, Position, Related
 from trl_lint.launch.parsers.readers import DOCUMENTATION, NOTEBOOK, front_end, is_launch_file
 from trl_lint.linter.comments.directives import Directive, in_file, in_text
 from trl_lint.linter.comments.presence import may_silence
@@ -141,7 +141,14 @@ def _inside(part: CodePart, finding: Finding) -> Finding:
     """A finding at its place among the lines of a part."""
     start, end = (part.to_module(each) or each for each in (finding.start, finding.end))
     branches = tuple(part.to_module(each) or each for each in finding.branches)
-    return replace(finding, start=start, end=end, branches=branches)
+    also = tuple(own for each in finding.also if (own := _inside_of_own(part, finding, each)) is not None)
+    return replace(finding, start=start, end=end, branches=branches, also=also)
+
+
+def _inside_of_own(part: CodePart, finding: Finding, related: Related) -> Related | None:
+    """Another place of a finding among the lines of a part; None if it is elsewhere, or not in a line of its own."""
+    place = part.to_module(related.start) if related.path == finding.path else None
+    return related._replace(start=place) if place is not None and part.lines[place.line - 1].own else None
 
 
 def split(
