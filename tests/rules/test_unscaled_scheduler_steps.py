@@ -568,12 +568,27 @@ def test_a_prepared_schedule_of_epochs(made):
         # It counts the processes, or the batches.
         ("step_size=30", "step_size=30 * accelerator.num_processes"),
         ("step_size=30", "step_size=len(loader) * 30"),
+        (
+            "StepLR(optimizer, step_size=30)",
+            "MultiStepLR(optimizer, [at * accelerator.num_processes for at in (30, 60)])",
+        ),
+        ("StepLR(optimizer, step_size=30)", "LambdaLR(optimizer, lambda at: 0.9 ** (at // accelerator.num_processes))"),
+        ("StepLR(optimizer, step_size=30)", "LambdaLR(optimizer, rate_at)"),
+        ("StepLR(optimizer, step_size=30)", "SequentialLR(optimizer, [LinearLR(optimizer), second], [every])"),
         # It is not prepared, or with settings by which it makes one step.
         (PREPARED, "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)"),
         ("ACCELERATOR", "step_scheduler_with_optimizer=False"),
         ("ACCELERATOR", "split_batches=True"),
         # The number of the epoch is set, however often.
         ("schedule.step()", "schedule.step(epoch)"),
+        # The schedule that is wrapped makes one step.
+        ("schedule.step()", "schedule.scheduler.step()"),
+        # The loop is over batches, or over steps that accumulate, so the numbers are those of the batches.
+        (
+            "for epoch in range(args.epochs):\n        for batch in loader:",
+            "for batch in loader:\n        for turn in range(4):",
+        ),
+        ("for batch in loader:", "for part in range(args.accumulation):"),
         # It makes a step in each batch, or in some epochs.
         ("            optimizer.zero_grad()\n", "            optimizer.zero_grad()\n            schedule.step()\n"),
         ("schedule.step()", "if epoch > 5:\n            schedule.step()"),
@@ -584,7 +599,26 @@ def test_a_prepared_schedule_of_epochs(made):
     ],
 )
 def test_other_schedules_beside_epochs(old, new):
-    assert findings(in_epochs(change=(old, new))) == []
+    counted = """\
+
+
+def rate_at(step):
+    return 0.9 ** (step // accelerator.num_processes)
+
+
+every = 5 * torch.cuda.device_count()
+"""
+    assert findings(in_epochs(change=(old, new)) + counted) == []
+
+
+@pytest.mark.parametrize(
+    "made", ["LambdaLR(optimizer, lambda at: 0.9**at)", "SequentialLR(optimizer, [one, two], [5])"]
+)
+def test_a_rate_that_counts_the_processes_says_nothing_of_epochs(made):
+    text = in_epochs(
+        made, change=("    schedule =", "    optimizer = SGD(params, args.lr * args.world_size)\n    schedule =")
+    )
+    assert len(findings(text)) == 1
 
 
 def test_a_schedule_of_epochs_on_an_object():

@@ -58,6 +58,8 @@ OF_EPOCHS = frozenset({
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LambdaLR", "LinearLR",
     "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "SequentialLR", "StepLR",
 })  # fmt: skip
+# Their parameter for the optimizer.
+OPTIMIZER: Parameter = (0, "optimizer")
 # The schedule without a warm-up and without an end.
 CONSTANT = "constant"
 # Settings of an Accelerator with which a prepared scheduler makes one step at a time.

@@ -57,9 +57,9 @@ schedule out of `prepare` is the right way.
 Only reported if the file shows all of it: the call that makes the schedule, `prepare`, the Accelerator with its
 settings (`split_batches` and `step_scheduler_with_optimizer` change the steps), and the loop with its end, which makes
 a step in each turn, itself or in a function of the file that nothing else calls. A step in each epoch has to stand
-beside a loop with the backward pass, under no condition and without a number of its own. A schedule that is
-`"constant"` by default is not in the default set, nor one that a function returns for other settings than the default.
-Schedules whose lambda knows the length, and DeepSpeed's, are not known.
+beside a loop over a loader with the backward pass, under no condition and without a number of its own. A schedule that
+is `"constant"` by default is not in the default set, nor one that a function returns for other settings than the
+default. Schedules whose lambda knows the length, and DeepSpeed's, are not known.
 
 ## References
 - https://github.com/huggingface/accelerate, `AcceleratedScheduler.step`
