@@ -67,3 +67,17 @@ def of_rows_that_all_have(model, loader, rows):
     for batch in loader:
         ids = padded(rows, max(len(row) for row in rows))
         print(accelerator.gather(model(ids, batch)), accelerator.gather(ids))
+
+
+def of_columns(model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        # As many samples in each, and on each rank.
+        samples = max(len(each) for each in (batch["ids"], batch["labels"]))
+        print(accelerator.gather(padded(batch["ids"], samples)))
+        samples = max(len(each) for each in batch.values())
+        print(accelerator.gather(padded(batch["ids"], samples)))
+        samples = max(map(len, [batch["ids"], batch["labels"]]))
+        print(accelerator.gather(padded(batch["ids"], samples)))
+        model(batch["ids"])
