@@ -118,6 +118,7 @@ def test_a_parameter_is_unknown_whatever_the_module_has_of_that_name(tmp_path):
     ("device = chosen()", "device = 'cuda:0' if torch.cuda.is_available() else 'cpu'\n    return device", True),
     ("number, device = chosen()", "return dist.get_rank(), torch.device('cuda')", True),
     ("device = chosen()[1]", "return dist.get_rank(), torch.device('cuda')", True),
+    ("device = chosen()[0x1]", "return dist.get_rank(), torch.device('cuda')", True),
     # Another place of the tuple, or all of it.
     ("device, number = chosen()", "return own_device(), 'cuda'", False),
     ("device, *numbers = chosen()", "return 'cuda', 0, 1", False),
@@ -134,6 +135,13 @@ def test_a_gpu_that_a_function_of_the_file_chooses_is_known_if_it_returns_one_th
     parameters = "device" if helper == "return device" else ""
     text = program(setup).replace("def main", f"def chosen({parameters}):\n    {helper}\n\n\ndef main")
     text = text.replace("def main", 'device = "cuda"\n\n\ndef main', 1) if parameters else text
+    assert [each.code for each in check(tmp_path, {"train.py": text})] == ["TRL011"] * is_reported
+
+
+@pytest.mark.parametrize(("parameters", "is_reported"), [("args", True), ("args, chosen=own_device", False)])
+def test_a_function_that_is_passed_is_not_the_one_of_the_file(tmp_path, parameters, is_reported):
+    text = program("device = chosen()").replace("def main(args)", f"def main({parameters})")
+    text = text.replace("def main", "def chosen():\n    return 'cuda'\n\n\ndef main")
     assert [each.code for each in check(tmp_path, {"train.py": text})] == ["TRL011"] * is_reported
 
 

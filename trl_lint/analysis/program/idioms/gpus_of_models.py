@@ -98,13 +98,16 @@ class _GpuNames:
                 return f"{self._name(kind, depth - 1)}:{number}"
             case cst.Call() as call:
                 return self._returned(call, depth - 1)
-            case cst.Subscript(value=cst.Call() as call, slice=[cst.SubscriptElement(slice=cst.Index(cst.Integer(n)))]):
-                return self._returned(call, depth - 1, int(n))
+            case cst.Subscript(
+                value=cst.Call() as call, slice=[cst.SubscriptElement(slice=cst.Index(cst.Integer() as number))]
+            ):
+                return self._returned(call, depth - 1, number.evaluated_value)
         return ""
 
     def _returned(self, call: cst.Call, depth: int, place: int | None = None) -> str:
         """The GPU that a function of the file returns, itself or at a place of a tuple."""
-        helper = _helper(self.module.tree, call)
+        is_given = last_name(call.func) in self.parameters
+        helper = None if is_given else _helper(self.module.tree, call)
         returned = None if helper is None else _returned_at(helper, place)
         if helper is None or returned is None:
             return ""
