@@ -16,7 +16,7 @@ actors = [Actor.remote(rank) for rank in range(8)]     Actor: run by several pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -53,13 +53,14 @@ def _is_remote(callee: cst.BaseExpression) -> bool:
 # What a class is asked for where an object of it is made: `Trainer.options(num_cpus=1).remote(args)`.
 _ASKED_FOR = frozenset({"options", "remote"})
 _REPEATED = (*LOOPS, cst.CompFor, cst.BaseComp)
+_APPLIES = "map"
 
 
 def is_lone_actor(project: Project, cls: ClassInfo) -> bool:
     """Whether Ray runs one object of a class, in a process of its own, which starts no process group.
 
-    It is made once, in no loop, and the class is not handed to other code, which might make more of them. Unit tests
-    do not count.
+    It is made once, in no loop nor in a function that is called in one, and the class is not handed to other code,
+    which might make more of them. Unit tests do not count.
     """
     if "remote" not in decorators_of(cls.node) or any(last_name(each.func) in TAKE_RANK for each in _calls(cls)):
         return False
@@ -73,21 +74,40 @@ def _calls(cls: ClassInfo) -> Sequence[cst.Call]:
 @noted_of_linted
 def _is_made_once(project: Project, name: str) -> bool:
     made = 0
+    for tree, each in _uses(project, name):
+        around = ancestors(tree, each)
+        if _is_asked_for(around[-1]):
+            made += 1
+            functions = [outer.name.value for outer in around if isinstance(outer, cst.FunctionDef)]
+            if _is_repeated(around) or any(_is_run_again(project, function) for function in functions):
+                return False
+        elif not isinstance(around[-1], (cst.ClassDef, cst.ImportAlias, cst.AsName, cst.Annotation)):
+            return False
+    return made == 1
+
+
+@noted_of_linted
+def _is_run_again(project: Project, name: str) -> bool:
+    """Whether code calls a function in a loop, or passes it to what does so: `make(rank)`, `map(make, ranks)`."""
+    for tree, each in _uses(project, name):
+        match ancestors(tree, each):
+            case [*around, cst.Call()] | [*around, cst.Call(), cst.Attribute(cst.Name("self"))] if _is_repeated(around):
+                return True
+            case [*_, cst.Call(func=called), cst.Arg()] if last_name(called) == _APPLIES:
+                return True
+    return False
+
+
+def _uses(project: Project, name: str) -> Iterator[tuple[cst.Module, cst.Name]]:
+    """The places of a name in the linted files that are no unit tests."""
     for path, code in project.linted_code(name):
         module = None if is_test_file(path) or name.encode() not in code else project.module(path)
-        if module is None:
-            continue
-        for each in of_class(module.tree, cst.Name):
-            if each.value != name:
-                continue
-            around = ancestors(module.tree, each)
-            if _is_asked_for(around[-1]):
-                made += 1
-                if any(isinstance(outer, _REPEATED) for outer in around):
-                    return False
-            elif not isinstance(around[-1], (cst.ClassDef, cst.ImportAlias, cst.AsName, cst.Annotation)):
-                return False
-    return made == 1
+        if module is not None:
+            yield from ((module.tree, each) for each in of_class(module.tree, cst.Name) if each.value == name)
+
+
+def _is_repeated(around: Iterable[cst.CSTNode]) -> bool:
+    return any(isinstance(outer, _REPEATED) for outer in around)
 
 
 def _is_asked_for(outer: cst.CSTNode) -> bool:
