@@ -114,7 +114,11 @@ def _asks_for_elements(event: Divergence) -> bool:
 
     from trl_lint.analysis.program.syntax import last_name, of_class
 
-    return any(last_name(each.func) in _ASKS_ELEMENTS for each in of_class(event.condition.node, Call))
+    asked = (each for each in of_class(event.condition.node, Call) if last_name(each.func) in _ASKS_ELEMENTS)
+    # `all(at >= len(text) for text in texts)` asks for sizes.
+    return any(
+        all(last_name(call.func) != "len" for arg in each.args for call in of_class(arg, Call)) for each in asked
+    )
 
 
 def _message(event: Divergence, shown: ShownEngine) -> str:

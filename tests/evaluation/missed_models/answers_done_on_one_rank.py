@@ -46,6 +46,36 @@ def of_pieces(model, ids):
 
 
 @torch.no_grad()
+def of_pieces_of_each(model, ids):
+    out, at = [], 0
+    while True:
+        out.append(model(ids[:, at : at + 256]))
+        at += 256
+        if all(at >= len(row) for row in ids):
+            break
+    return out
+
+
+@torch.no_grad()
+def until_all_own_flags_are_set(model, ids, end):
+    done = [False for _ in ids]
+    for _ in range(100):
+        for i, token in enumerate(model(ids).argmax(-1)):
+            done[i] = done[i] or token.item() == end
+        if all(done):
+            break  # expect: TRL016
+
+
+@torch.no_grad()
+def until_own_are_counted(model, ids, end):
+    done = torch.zeros(ids.shape[0], dtype=torch.bool, device=ids.device)
+    for _ in range(100):
+        done |= model(ids).argmax(-1) == end
+        if done.sum().item() == len(ids):
+            break  # expect: TRL016
+
+
+@torch.no_grad()
 def of_whole_model(model, ids, end):
     done = torch.zeros(ids.shape[0], dtype=torch.bool, device=ids.device)
     for _ in range(100):
@@ -66,6 +96,9 @@ def main(rows):
         until_own_are_done(sharded, ids, 2)
         until_all_are_done(sharded, ids, 2)
         of_pieces(sharded, ids)
+        of_pieces_of_each(sharded, ids)
+        until_all_own_flags_are_set(sharded, ids, 2)
+        until_own_are_counted(sharded, ids, 2)
         of_whole_model(whole, ids, 2)
 
 
