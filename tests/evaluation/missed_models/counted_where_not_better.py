@@ -1,4 +1,6 @@
 # Counts of evaluations without progress that only one rank keeps, although all agree on whether there was any.
+import argparse
+
 import torch
 import torch.distributed as dist
 from accelerate import Accelerator
@@ -71,6 +73,21 @@ def told_by_all(batches, model):
         dist.barrier()
 
 
+def told_by_all_beside_another(model, loader, state):
+    # What the other branch sets is another thing with this name.
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for x in loader:
+        stops = bool(model(x).mean() > 3)
+        told = accelerator.gather(torch.tensor([float(stops)], device="cuda")).sum().item()
+        if told:
+            stops = True
+        else:
+            state.stops = False
+        if stops:
+            break
+
+
 def told_by_first(batches, rank):
     stops = False
     for x in batches:
@@ -94,4 +111,5 @@ if __name__ == "__main__":
     optimizer = torch.optim.SGD(net.parameters())
     counted_on_main(net, optimizer, torch.utils.data.DataLoader(given, 2), 3)
     counted_on_all(net, optimizer, torch.utils.data.DataLoader(given, 2), 3)
+    told_by_all_beside_another(net, torch.utils.data.DataLoader(given, 2), argparse.Namespace())
     Stopping(3).on_main(given)

@@ -92,7 +92,6 @@ def reduced_on_one_branch(
     if not (is_by_rank or _is_of_job(frame, node.test, test)):
         return _asked_again(frame, node, taken, skipped, division)
     tells = test.rank == ranks.REDUCED
-    sets = _set_in(node.body) & _set_in(node.orelse) if tells and node.orelse is not None else frozenset()
     heap = skipped.heap
     items = (
         (identity, key)
@@ -100,8 +99,8 @@ def reduced_on_one_branch(
         if (other := heap.get(identity)) is not None and other is not cell and other.shape == cell.shape
         for key in _differing(_contents(cell), _contents(other), tells=tells)
     )
-    names = _differing(taken.names, skipped.names, tells=tells, but=sets)
-    attributes = _differing(taken.attributes, skipped.attributes, tells=tells, but=sets)
+    names = _differing(taken.names, skipped.names, tells=tells, but=_set_in_both(node, cst.Name))
+    attributes = _differing(taken.attributes, skipped.attributes, tells=tells, but=_set_in_both(node, cst.Attribute))
     return ReducedOnOneBranch(names, attributes, tuple(items))
 
 
@@ -137,11 +136,15 @@ def _is_of_job(frame: Frame, test: cst.BaseExpression, value: Value) -> bool:
     return decides_sampler(frame.engine.project, frame.function, test)
 
 
-def _set_in(branch: cst.CSTNode) -> frozenset[str]:
-    """What the code of a branch assigns: names, and attributes of any object."""
+def _set_in_both(node: cst.If, kind: type[cst.Attribute | cst.Name]) -> frozenset[str]:
+    """What the code of both branches assigns: names, or attributes of any object."""
+    return frozenset() if node.orelse is None else _set_in(node.body, kind) & _set_in(node.orelse, kind)
+
+
+def _set_in(branch: cst.CSTNode, kind: type[cst.Attribute | cst.Name]) -> frozenset[str]:
     parts = (part for target, _ in assignments(branch) for part in parts_of_target(target))
     changed = (each.target for each in of_class(branch, cst.AugAssign))
-    return frozenset(last_name(each) for each in chain(parts, changed) if isinstance(each, (cst.Attribute, cst.Name)))
+    return frozenset(last_name(each) for each in chain(parts, changed) if isinstance(each, kind))
 
 
 def _differing(
