@@ -78,6 +78,26 @@ def reduced_by_size_cut_after(rows):
     return with_gradient.all_reduce(rows.mean(0))
 
 
+def reduced_by_size_changed_in_place(rows):
+    size = torch.tensor([rows.size(0)], device=rows.device)
+    sizes = [torch.zeros_like(size) for _ in range(dist.get_world_size())]
+    dist.all_gather(sizes, size)
+    size.clamp_(max=rows.size(1))
+    if not all(each.item() == size.item() for each in sizes):
+        return rows  # expect: TRL006
+    return with_gradient.all_reduce(rows.mean(0))
+
+
+def reduced_by_size_of_last_turn(rows, steps):
+    size = rows.size(0)
+    sizes = [None] * dist.get_world_size()
+    dist.all_gather_object(sizes, size)
+    for _ in range(steps):
+        if all(each == size for each in sizes):
+            dist.barrier()  # expect: TRL006
+        size = int((rows[:, 0] > rows[:, 1]).sum())
+
+
 def reduced_by_place_of_rank(rows):
     shapes = [None] * dist.get_world_size()
     dist.all_gather_object(shapes, rows.shape)
@@ -114,5 +134,7 @@ def main(data):
         reduced_by_others(rows)
         reduced_by_another_size(rows)
         reduced_by_size_cut_after(rows)
+        reduced_by_size_changed_in_place(rows)
+        reduced_by_size_of_last_turn(rows, 3)
         reduced_by_place_of_rank(rows)
         reduced_by_numbers_of_some(rows, pair)

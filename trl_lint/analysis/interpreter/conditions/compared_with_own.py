@@ -18,6 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.idioms.path_conditions import bindings
 from trl_lint.analysis.program.syntax import (
+    LOOPS,
     ancestors,
     assigned_once,
     assignments,
@@ -111,12 +112,27 @@ def _sent_into(frame: Frame, rows: cst.Name) -> Iterator[cst.BaseExpression]:
 
 
 def _is_kept(root: cst.CSTNode, node: cst.CSTNode, since: cst.CSTNode, until: cst.CSTNode) -> bool:
-    """Whether all that get to a place come from another one, and no variable of an expression is bound in between."""
+    """Whether all that get to a place come from another one, and no variable of an expression changes in between."""
     statement = innermost(root, since, cst.SimpleStatementLine)
-    if statement is None or ancestors(root, statement)[-1] not in ancestors(root, until):
+    around = ancestors(root, until)
+    if statement is None or ancestors(root, statement)[-1] not in around:
         return False
-    bound = (each for name in of_class(node, cst.Name) for each in bindings(root, name))
-    return not any(precedes(root, statement, each) and precedes(root, each, until) for each in bound)
+    # A later turn of a loop that begins in between may see what an earlier one has changed after the place.
+    ends = next((each for each in around if isinstance(each, LOOPS) and precedes(root, statement, each)), until)
+    changed = (each for name in of_class(node, cst.Name) for each in (*bindings(root, name), *_changes(root, name)))
+    return not any(
+        precedes(root, statement, each)
+        and (precedes(root, each, until) or each is ends or ends in ancestors(root, each))
+        for each in changed
+    )
+
+
+def _changes(root: cst.CSTNode, name: cst.Name) -> Iterator[cst.CSTNode]:
+    """The calls of methods by which a tensor with a name is changed in place: `size.add_(1)`."""
+    for call in of_class(root, cst.Call):
+        match call.func:
+            case cst.Attribute(value=owner, attr=cst.Name(method)) if method.endswith("_") and owner.deep_equals(name):
+                yield call
 
 
 def _bound(root: cst.CSTNode, call: cst.Call) -> cst.BaseExpression | None:
