@@ -69,6 +69,22 @@ def cut_to_least_of_others(rows, others):
     return rows.sum()  # expect: TRL017
 
 
+def cut_to_least_of_group(rows, group):
+    count = torch.tensor([0 if rows is None else len(rows)])
+    dist.all_reduce(count, op=dist.ReduceOp.MIN, group=group)
+    if count.item() == 0:
+        return None
+    return rows.sum()  # expect: TRL017
+
+
+def cut_to_least_of_world(rows):
+    count = torch.tensor([0 if rows is None else len(rows)])
+    dist.all_reduce(count, op=dist.ReduceOp.MIN, group=dist.group.WORLD)
+    if count.item() == 0:
+        return None
+    return rows.sum()
+
+
 def cut_to_least_that_is_one(rows):
     count = torch.tensor([1 if rows is None else len(rows)])
     least = gathered(count).min().item()
@@ -105,6 +121,10 @@ def main(kind, size):
         cut_to_least_that_is_one(torch.ones(size) if dist.get_rank() == 0 else None)
     elif kind == 8:
         cut_where_it_is_empty(torch.ones(size) if dist.get_rank() == 0 else None)
+    elif kind == 9:
+        cut_to_least_of_group(torch.ones(size) if dist.get_rank() == 0 else None, dist.new_group([0, 1]))
+    elif kind == 10:
+        cut_to_least_of_world(torch.ones(size) if dist.get_rank() == 0 else None)
 
 
 main(int(sys.argv[1]), 4)

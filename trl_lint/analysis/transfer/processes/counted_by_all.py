@@ -9,6 +9,7 @@ For example, where `rows` is None on some ranks:
     if gathered(count).max() == 0: return
     rows.sum()                                 one of the ranks has it, the others may not
     if least_of_another == 0: return           says nothing of `rows`
+    if least_of_a_group == 0: return           nor does that of some of the ranks, for the others
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from trl_lint.analysis.program.idioms.path_conditions import (
     outcomes_of_parts,
 )
 from trl_lint.analysis.program.syntax import last_name, of_class, only_element, precedes, resolved
+from trl_lint.analysis.transfer.processes import groups
 from trl_lint.knowledge.heuristics import GATHERS
 
 if TYPE_CHECKING:
@@ -47,6 +49,9 @@ _READ = frozenset({"cpu", "cuda", "flatten", "float", "int", "item", "long", "to
 _CONVERT = frozenset({"as_tensor", "bool", "float", "int", "tensor"})
 _LEAST = frozenset({"amin", "min"})
 _REDUCES, _TO_LEAST = "all_reduce", "MIN"
+# Where functions of torch.distributed take a group of ranks, and what others call it.
+_OF_TORCH, _PLACE_OF_GROUP = frozenset({"all_gather", "all_gather_object", _REDUCES}), 2
+_GROUP = frozenset({"group", "process_group"})
 
 
 def have_it(frame: Frame, node: cst.CSTNode) -> bool:
@@ -56,7 +61,7 @@ def have_it(frame: Frame, node: cst.CSTNode) -> bool:
         count = _count_above_zero(condition)
         if count is None or frame.value_of(count).rank.differs:
             continue
-        asked = _asked_for(_own_in_least(root, count))
+        asked = _asked_for(_own_in_least(frame, count))
         if asked is not None and any(each.deep_equals(asked) for each in used) and is_kept(root, asked, count):
             return True
     return False
@@ -100,13 +105,14 @@ def _asked_for(number: cst.CSTNode | None) -> cst.BaseExpression | None:
     return None
 
 
-def _own_in_least(root: cst.CSTNode, count: cst.BaseExpression) -> cst.BaseExpression | None:
+def _own_in_least(frame: Frame, count: cst.BaseExpression) -> cst.BaseExpression | None:
     """This rank's own number, if a number is the least of those of all ranks."""
+    root = frame.root
     for least in _read_from(root, count):
-        if isinstance(least, cst.Name) and _is_reduced_to_least(root, least, count):
+        if isinstance(least, cst.Name) and _is_reduced_to_least(frame, least, count):
             return _last(_read_from(root, least))
         if isinstance(least, cst.Call) and last_name(least.func) in _LEAST:
-            sent = (_sent(root, each, count) for each in _read_from(root, _operand(least)))
+            sent = (_sent(frame, each, count) for each in _read_from(root, _operand(least)))
             return next((_last(_read_from(root, each)) for each in sent if each is not None), None)
     return None
 
@@ -116,29 +122,42 @@ def _last(nodes: Iterable[cst.BaseExpression]) -> cst.BaseExpression:
     return last
 
 
-def _is_reduced_to_least(root: cst.CSTNode, number: cst.Name, before: cst.CSTNode) -> bool:
+def _is_reduced_to_least(frame: Frame, number: cst.Name, before: cst.CSTNode) -> bool:
     """Whether the ranks have exchanged the least of a number, in its place."""
     return any(
         last_name(call.func) == _REDUCES
         and bool(call.args)
         and call.args[0].value.deep_equals(number)
         and any(last_name(each.value) == _TO_LEAST for each in call.args[1:])
-        and precedes(root, call, before)
-        for call in of_class(root, cst.Call)
+        and precedes(frame.root, call, before)
+        and _is_of_all_ranks(frame, call)
+        for call in of_class(frame.root, cst.Call)
     )
 
 
-def _sent(root: cst.CSTNode, numbers: cst.BaseExpression, before: cst.CSTNode) -> cst.BaseExpression | None:
+def _sent(frame: Frame, numbers: cst.BaseExpression, before: cst.CSTNode) -> cst.BaseExpression | None:
     """What each rank has sent, if some numbers are those of all ranks: `gathered(n)`, `all_gather(numbers, n)`."""
     if isinstance(numbers, cst.Name):
-        for call in of_class(root, cst.Call):
+        for call in of_class(frame.root, cst.Call):
             is_filled = len(call.args) > 1 and call.args[0].value.deep_equals(numbers)
-            if is_filled and GATHERS.fits(last_name(call.func)) and precedes(root, call, before):
-                return call.args[1].value
+            if is_filled and GATHERS.fits(last_name(call.func)) and precedes(frame.root, call, before):
+                return call.args[1].value if _is_of_all_ranks(frame, call) else None
     match numbers:
-        case cst.Call(func=func, args=[cst.Arg(value=sent), *_]) if GATHERS.fits(last_name(func)):
-            return sent
+        case cst.Call(func=func, args=[cst.Arg(value=sent), *_]) as call if GATHERS.fits(last_name(func)):
+            return sent if _is_of_all_ranks(frame, call) else None
     return None
+
+
+def _is_of_all_ranks(frame: Frame, call: cst.Call) -> bool:
+    """Whether a call gets no group of ranks: torch takes it as the third argument, and any function by its name."""
+    is_of_torch = last_name(call.func) in _OF_TORCH
+    given = [
+        frame.known_value(each.value)
+        for position, each in enumerate(call.args)
+        if (is_of_torch and position == _PLACE_OF_GROUP and each.keyword is None)
+        or (each.keyword is not None and each.keyword.value in _GROUP)
+    ]
+    return all(each is not None and groups.is_of_all_ranks(each) for each in given)
 
 
 def _operand(call: cst.Call) -> cst.BaseExpression:
