@@ -68,7 +68,20 @@ class Whole(nn.Module):
 
     def forward(self, image):
         features = self.body(image)
-        return {"features": features, "pull": self.pull.exp(), "pulled": self.pull * features.mean()}
+        push = self.pull.abs()
+        return {"features": features, "pull": self.pull.exp(), "pulled": self.pull * features.mean(), "push": push}
+
+
+class Filling(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Linear(512, width)
+
+    def forward(self, image):
+        found = {}
+        found["features"] = self.body(image)
+        found["push"] = found["features"].norm()
+        return found
 
 
 def entries_of(extra):
@@ -85,13 +98,17 @@ def train(data):
     turning = DistributedDataParallel(Turning(64).cuda(local), device_ids=[local])
     changing = DistributedDataParallel(Changing(64).cuda(local), device_ids=[local])
     whole = DistributedDataParallel(Whole(64).cuda(local), device_ids=[local])
-    optimizer = torch.optim.AdamW([*turning.parameters(), *changing.parameters(), *whole.parameters()])
+    filling = DistributedDataParallel(Filling(64).cuda(local), device_ids=[local])
+    optimizer = torch.optim.AdamW(
+        [*turning.parameters(), *changing.parameters(), *whole.parameters(), *filling.parameters()]
+    )
     for image in DataLoader(data, 8, sampler=DistributedSampler(data)):
         features, extra = turning(image.cuda(local))
         others, _, changed = changing(image.cuda(local))
         entries = entries_of(extra)
         outputs = whole(image.cuda(local))
-        (features @ others.T + outputs["features"]).mean().backward()
+        filled = filling(image.cuda(local))
+        (features @ others.T + filled["features"] + outputs["features"]).mean().backward()
         optimizer.step()
         if dist.get_rank() == 0:
             wandb.log({"heat": extra["heat"]})
@@ -106,6 +123,7 @@ def train(data):
             wandb.log({"changed": changed["scale"]})  # expect: TRL003
             wandb.log({"pull": outputs["pull"].item()})
             wandb.log({"pulled": outputs["pulled"].item()})  # expect: TRL003
+            wandb.log({"push": filled["push"].item()})  # expect: TRL003
 
 
 train(torch.load("data.pt"))

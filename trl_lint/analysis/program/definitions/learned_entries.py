@@ -7,7 +7,7 @@ For example, where `self.scale` is an `nn.Parameter` and `self.rate` an argument
     return out, extra                              the second of 2 parts is a dict; "rate" and "scale" are learned
     return extra                                   as are they here
 
-    extra["scale"] = x.norm()                      "scale" is not: it is assigned again
+    extra["scale"] = x.norm()                      "scale" is not: it is assigned again, here or in another forward
     {"scale": self.scale * x}                      nor here, as the input is part of it
     {"last": self.last.norm()}                     nor "last", which is no `nn.Parameter`
 
@@ -60,25 +60,45 @@ NO_ENTRIES: Entries = {}
 @noted_of_linted
 def entries_of_part(project: Project, index: int, count: int) -> Entries:
     """The entries of the dict that forwards return as this one of so many parts; none if no entry is learned."""
-    found: Entries = {}
-    for cls in _models(project, _TUPLE, _ENTRY_OF_SELF):
-        for entries in _OfParameters(cls).returned(index, count):
-            found.update({key: is_learned and found.get(key, True) for key, is_learned in entries.items()})
-    return found if any(found.values()) else NO_ENTRIES
+    found = _agreed(_with_parameters(project, _TUPLE, _ENTRY_OF_SELF), index, count)
+    learned = [key for key, is_learned in found.items() if is_learned]
+    if not learned:
+        return NO_ENTRIES
+    # Other forwards may compute an entry of this name from their input.
+    others = _agreed(_models(project, _TUPLE, _naming(learned)), index, count)
+    return {key: is_learned and others.get(key, True) for key, is_learned in found.items()}
 
 
 @noted_of_linted
 def is_learned_entry(project: Project, key: str) -> bool:
     """Whether all forwards that return a dict with this key, and no tuple, compute the entry from parameters."""
-    models = _models(project, re.compile(rb"[\"']%b[\"']\s*:" % re.escape(key).encode()))
-    found = [entries[key] for cls in models for entries in _OfParameters(cls).returned() if key in entries]
-    return bool(found) and all(found)
+    named = _naming([key])
+    is_learned = _agreed(_with_parameters(project, named)).get(key, False)
+    return is_learned and _agreed(_models(project, named)).get(key, True)
 
 
-def _models(project: Project, *wanted: re.Pattern[bytes]) -> Iterator[cst.ClassDef]:
-    """The classes with a forward, in files that match."""
+def _agreed(models: Iterator[cst.ClassDef], index: int = 0, count: int = 0) -> Entries:
+    """The entries that such forwards return, and whether those of this name are learned in all of them."""
+    found: Entries = {}
+    for cls in models:
+        for entries in _OfParameters(cls).returned(index, count):
+            found.update({key: is_learned and found.get(key, True) for key, is_learned in entries.items()})
+    return found
+
+
+def _naming(keys: list[str]) -> re.Pattern[bytes]:
+    """What code has that makes, or assigns, an entry of a dict with one of these names."""
+    return re.compile(rb"[\"'](?:%b)[\"']\s*(?::|\]\s*=[^=])" % b"|".join(re.escape(key).encode() for key in keys))
+
+
+def _with_parameters(project: Project, *wanted: re.Pattern[bytes]) -> Iterator[cst.ClassDef]:
+    return _models(project, *wanted, mentioned=_PARAMETER)
+
+
+def _models(project: Project, *wanted: re.Pattern[bytes], mentioned: str = "") -> Iterator[cst.ClassDef]:
+    """The classes with a forward, in files that match. mentioned: a word that these have, too."""
     for path in linted_and_imported(project):
-        if not project.mentions(path, _PARAMETER):
+        if mentioned and not project.mentions(path, mentioned):
             continue
         module = project.module(path) if all(each.search(project.code(path)) for each in (_DEFINES, *wanted)) else None
         classes = () if module is None else of_class(module.tree, cst.ClassDef)
@@ -106,20 +126,20 @@ class _OfParameters:
                 yield from self._entries(forward, value)
 
     def _entries(self, forward: cst.FunctionDef, part: cst.BaseExpression) -> Iterator[Entries]:
-        """By key, whether an entry of a dict that a forward returns is learned."""
+        """By key, whether an entry of a dict that a forward returns is learned: none is if the dict is changed."""
         values = _assigned_once(forward)
         name = part.value if isinstance(part, cst.Name) else ""
         display = values.get(name) if name else part
-        if not isinstance(display, cst.Dict) or (name and _is_changed(forward, name)):
-            return
-        found: Entries = {}
-        for each in display.elements:
+        given = display.elements if isinstance(display, cst.Dict) else ()
+        is_known = all(isinstance(each, cst.DictElement) for each in given) and not (
+            name and _is_changed(forward, name)
+        )
+        found: Entries = dict.fromkeys(_keys_assigned(forward, name), False) if name else {}
+        for each in given:
             if isinstance(each, cst.DictElement) and isinstance(each.key, cst.SimpleString):
                 key = each.key.evaluated_value
                 if isinstance(key, str):
-                    found[key] = self._is_learned(each.value, values, _MOST_STEPS)
-            else:
-                return  # an entry of any name
+                    found[key] = is_known and self._is_learned(each.value, values, _MOST_STEPS)
         yield found
 
     def _is_learned(self, node: cst.BaseExpression, values: Mapping[str, cst.BaseExpression], steps: int) -> bool:
@@ -181,6 +201,15 @@ def _assigned_once(function: cst.FunctionDef) -> dict[str, cst.BaseExpression]:
     others += [target for target, _ in assignments(function.body) if isinstance(target, (cst.List, cst.Tuple))]
     bound = _arguments(function).union(*map(used_names, others))
     return {name: values[0] for name, values in found.items() if len(values) == 1 and name not in bound}
+
+
+def _keys_assigned(function: cst.FunctionDef, name: str) -> Iterator[str]:
+    """The names of the entries that a function assigns to a dict of this name."""
+    for target, _ in assignments(function.body):
+        match target:
+            case cst.Subscript(value=cst.Name(owner), slice=[cst.SubscriptElement(slice=cst.Index(value=key))]):
+                if owner == name and isinstance(key, cst.SimpleString) and isinstance(key.evaluated_value, str):
+                    yield key.evaluated_value
 
 
 def _is_changed(function: cst.FunctionDef, name: str) -> bool:
