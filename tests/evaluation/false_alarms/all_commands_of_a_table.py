@@ -20,6 +20,14 @@ def count():
     Path("count.json").write_text(json.dumps({"count": 1}))  # expect: TRL008
 
 
+def total():
+    Path("total.json").write_text(json.dumps({"total": 1}))  # expect: TRL008
+
+
+def weigh():
+    Path("weight.json").write_text(json.dumps({"weight": 1}))  # expect: TRL008
+
+
 def show():
     Path("shown.json").write_text(json.dumps({"shown": 1}))
 
@@ -42,8 +50,27 @@ def run_alone():
     known[sys.argv[1]]()
 
 
+def run_named(name):
+    known = {"train": train, "total": total}
+    known[name]()
+
+
+def run_either(name):
+    known = {"train": train, "weigh": weigh}
+    known[name]()
+
+
+def run_in_turn():
+    for name in sys.argv[1:]:
+        run_named(name)
+    run_either(sys.argv[1])
+    run_either(sys.argv[3])
+
+
 if sys.argv[2] == "all":
     run_all()
+elif sys.argv[2] == "turns":
+    run_in_turn()
 elif sys.argv[2] == "one":
     run_one()
 else:

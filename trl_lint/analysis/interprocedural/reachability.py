@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged
 from trl_lint.analysis.interprocedural import started_by_commands
+from trl_lint.analysis.interprocedural.chosen_calls import is_shown_by, is_shown_by_another
 from trl_lint.analysis.program.definitions.drivers_of_ray import is_lone_actor
-from trl_lint.analysis.state.event_trace import Edge, EventTrace, never_run_beside, never_started
+from trl_lint.analysis.state.event_trace import EventTrace, never_run_beside, never_started
 from trl_lint.analysis.state.observing import Observers, Reached
 from trl_lint.domain.provenance import GivenToLibrary, Step
 from trl_lint.knowledge.backends import ACTOR_OF_RAY
@@ -144,12 +145,13 @@ _Apart: TypeAlias = dict[int, frozenset[int]]
 
 def _launched(roots: Iterable[EventTrace]) -> tuple[dict[int, Step | None], _Apart]:
     """See `launched`; and what never runs in a process that gets to a place that shows that there are several."""
-    starts = _starts(_all_of(roots))
+    every = _all_of(roots)
+    starts = _starts(every)
     found: dict[int, Step | None] = {}
     excluded = ((id(trace), never_run_beside(trace)) for trace in starts)
     apart = {name: nodes for name, nodes in excluded if nodes}
     for in_kernel in (False, True):
-        _follow([trace for trace in starts if trace.in_kernel is in_kernel], found, apart, in_kernel)
+        _follow([each for each in starts if each.in_kernel is in_kernel], every, found, apart, in_kernel)
     return found, apart
 
 
@@ -163,8 +165,14 @@ def _starts(every: Sequence[EventTrace]) -> list[EventTrace]:
     return [each for each in every if each.launched or (each.of_all_ranks and id(each.function) not in divided)]
 
 
-def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: _Apart, in_kernel: bool) -> None:
-    """Add what these traces lead to.
+def _follow(
+    starts: Sequence[EventTrace],
+    every: Sequence[EventTrace],
+    found: dict[int, Step | None],
+    apart: _Apart,
+    in_kernel: bool,
+) -> None:
+    """Add what these traces lead to. every: all traces.
 
     What a notebook's kernel calls in other files is not called by each process, nor is what drives the workers of Ray.
     """
@@ -176,31 +184,19 @@ def _follow(starts: Sequence[EventTrace], found: dict[int, Step | None], apart: 
         for edge, summary in trace.calls.items():
             called = id(summary.trace)
             is_apart = edge[0] in apart.get(id(trace), ()) or (in_kernel and edge in trace.places)
-            is_apart = is_apart or summary.trace.in_driver or edge[0] in alone or _is_shown_by_another(trace, edge)
-            if is_apart or (called in found and (called not in apart or _is_shown_by(trace, edge))):
+            is_apart = (
+                is_apart
+                or summary.trace.in_driver
+                or edge[0] in alone
+                or (edge[0] in trace.choices and is_shown_by_another(trace, edge, every))
+            )
+            if is_apart or (called in found and (called not in apart or is_shown_by(trace, edge))):
                 continue
             if called not in found:
                 place = trace.places.get(edge)
                 found[called] = (found[id(trace)] or start) if place is None else place.preceded_by(start)
             apart.pop(called, None)  # each process gets to all of it
             todo.append((summary.trace, start))
-
-
-def _is_shown_by(trace: EventTrace, edge: Edge) -> bool:
-    """Whether only what one call leads to shows that each process gets to a trace."""
-    return not trace.entered_by_each and trace.shown_at.keys() == {edge[0]}
-
-
-def _is_shown_by_another(trace: EventTrace, edge: Edge) -> bool:
-    """Whether only a call of one of several functions shows that each process gets to a trace, and another one does.
-
-    commands = {"train": train, "export": export}
-    commands[sys.argv[1]]()                           a process that gets to the trainer in `train` exports nothing
-    """
-    if edge[0] not in trace.choices or not _is_shown_by(trace, edge):
-        return False
-    others = (summary.trace for other, summary in trace.calls.items() if other[0] == edge[0] and other != edge)
-    return any(each.launched for each in others)
 
 
 def _emitted_by_interpreter(event: Event, reached: Reached) -> Event:

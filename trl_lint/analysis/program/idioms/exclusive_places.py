@@ -25,6 +25,14 @@ from trl_lint.analysis.program.tree_caches import tree_cache
 
 _LEAVES = (cst.Raise, cst.Return)
 _LOADER = "DataLoader"
+_REPEATS = (*LOOPS, cst.BaseComp)
+
+
+@tree_cache(1024)
+def nodes_in_loops(root: cst.CSTNode) -> frozenset[int]:
+    """The ids of the calls that are in a loop of a function or a module, or for each item of a comprehension."""
+    calls = of_class(root, cst.Call)
+    return frozenset(id(call) for call in calls if any(isinstance(each, _REPEATS) for each in ancestors(root, call)))
 
 
 def excluded_by_all(root: cst.CSTNode, places: Iterable[cst.CSTNode]) -> frozenset[int]:
