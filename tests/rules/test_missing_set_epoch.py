@@ -558,3 +558,25 @@ def test_a_loader_of_timm_has_its_own_sampler():
 )
 def test_quiet_loaders_of_timm(options, rest):
     assert SNIPPETS.findings(of_timm(options, rest)) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_stream"),
+    [
+        ('create_dataset("folder", root)', False),
+        ('create_dataset("wds/shards", root)', True),
+        ("Stream()", True),
+        ("Rows()", False),
+    ],
+)
+def test_loaders_of_timm_shuffle_no_streams(rows, is_stream):
+    classes = """
+from timm.data import create_dataset
+from torch.utils.data import Dataset, IterableDataset
+class Stream(IterableDataset):
+    def __iter__(self): return iter(open("rows"))
+class Rows(Dataset):
+    def __getitem__(self, index): return index
+"""
+    source = of_timm().replace("loader = create_loader(rows,", f"loader = create_loader({rows},")
+    assert bool(SNIPPETS.findings(classes + source)) is not is_stream

@@ -26,7 +26,7 @@ class SharingLoader(NamedTuple):
     that is unless it is passed. unless: keywords that, if one is passed, leave open what the loader does. rows: the
     parameter for its rows: the loader gives each rank its own data also if these are a share. shuffles: the parameter
     that has to be true for a `DistributedSampler` that shuffles, and that has to be told each epoch; None: it may draw
-    another order in each without being told.
+    another order in each without being told. data: the parameter for the data set that it shuffles.
     """
 
     source: str
@@ -35,7 +35,13 @@ class SharingLoader(NamedTuple):
     unless: frozenset[str] = frozenset()
     rows: Parameter | None = None
     shuffles: Parameter | None = None
+    data: Parameter = (0, "dataset")
 
+
+# The data sets of timm that are streams begin so, and `create_loader` gives them no sampler (timm/data/
+# dataset_factory.py::create_dataset; loader.py: `not isinstance(dataset, torch.utils.data.IterableDataset)`).
+TIMM_DATA = "create_dataset"
+TIMM_STREAMS = ("hfids/", "tfds/", "wds/")
 
 # The layout of a table is by hand.
 # fmt: off

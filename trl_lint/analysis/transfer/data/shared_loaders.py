@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.syntax import assigned_once, last_name, names_in, of_class, resolved
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import explain
@@ -40,6 +41,7 @@ from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import sharing_loaders as table
 from trl_lint.knowledge.datasets import COUNT_OF_PARTS, NUMBER_OF_PART, NUMBERED_PART
 from trl_lint.knowledge.schema import LOADED_BATCH, LOADER
+from trl_lint.knowledge.sharding import STREAMS
 from trl_lint.knowledge.torch_distributed import SHARDING_SAMPLER
 
 if TYPE_CHECKING:
@@ -89,11 +91,24 @@ def _of_batch(batch: Value) -> Value:
 def _loader(frame: Frame, row: table.SharingLoader, args: Arguments, node: cst.CSTNode) -> Value | None:
     if _shares(row, args):
         training = None if row.shuffles is None else args.get(*row.shuffles)
-        shuffles = training is not None and training.const is True
+        shuffles = training is not None and training.const is True and not _is_stream(frame, args, row.data)
         sampler = ShufflingSampler(frame.module, node, in_loader=True) if shuffles else None
         return LOADER.with_parts(explain(frame, LOADED_BATCH, node, _OWN_BATCHES), sampler)
     own = None if row.rows is None else own_shares.batch_of(frame, args, row.rows)
     return None if own is None else LOADER.with_parts(own, None)
+
+
+def _is_stream(frame: Frame, args: Arguments, parameter: Parameter) -> bool:
+    """Whether a data set is one without indices, for which a loader has no sampler: a class says it, or its name."""
+    data, given = args.get(*parameter), args.node(*parameter)
+    cls = None if data is None else class_of(data)
+    if cls is not None and not STREAMS.isdisjoint(cls.library_bases()):
+        return True
+    made = None if given is None else resolved(frame.root, given.value)
+    if not isinstance(made, cst.Call) or last_name(made.func) != table.TIMM_DATA or not made.args:
+        return False
+    name = frame.known_value(made.args[0].value)
+    return name is not None and isinstance(name.const, str) and name.const.startswith(table.TIMM_STREAMS)
 
 
 def _shares(row: table.SharingLoader, args: Arguments) -> bool:
