@@ -84,6 +84,25 @@ class Filling(nn.Module):
         return found
 
 
+class Following(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Linear(512, width)
+        self.mean = nn.Parameter(torch.ones(1), requires_grad=False)
+        self.peak = nn.Parameter(torch.ones(1), requires_grad=False)
+        self.slope = nn.Parameter(torch.ones(1))
+        self.slope.data.fill_(2.0)
+
+    def follow(self, features):
+        self.mean.data.mul_(0.9).add_(0.1 * features.mean())
+        self.peak.data = features.max()
+
+    def forward(self, image):
+        features = self.body(image)
+        self.follow(features.detach())
+        return {"features": features, "mean": self.mean.abs(), "peak": self.peak.abs(), "slope": self.slope.abs()}
+
+
 def entries_of(extra):
     if isinstance(extra, dict):
         return extra
@@ -98,17 +117,25 @@ def train(data):
     turning = DistributedDataParallel(Turning(64).cuda(local), device_ids=[local])
     changing = DistributedDataParallel(Changing(64).cuda(local), device_ids=[local])
     whole = DistributedDataParallel(Whole(64).cuda(local), device_ids=[local])
+    following = DistributedDataParallel(Following(64).cuda(local), device_ids=[local])
     filling = DistributedDataParallel(Filling(64).cuda(local), device_ids=[local])
     optimizer = torch.optim.AdamW(
-        [*turning.parameters(), *changing.parameters(), *whole.parameters(), *filling.parameters()]
+        [
+            *turning.parameters(),
+            *changing.parameters(),
+            *whole.parameters(),
+            *filling.parameters(),
+            *following.parameters(),
+        ]
     )
     for image in DataLoader(data, 8, sampler=DistributedSampler(data)):
         features, extra = turning(image.cuda(local))
         others, _, changed = changing(image.cuda(local))
         entries = entries_of(extra)
         outputs = whole(image.cuda(local))
+        followed = following(image.cuda(local))
         filled = filling(image.cuda(local))
-        (features @ others.T + filled["features"] + outputs["features"]).mean().backward()
+        (features @ others.T + filled["features"] + followed["features"] + outputs["features"]).mean().backward()
         optimizer.step()
         if dist.get_rank() == 0:
             wandb.log({"heat": extra["heat"]})
@@ -123,6 +150,9 @@ def train(data):
             wandb.log({"changed": changed["scale"]})  # expect: TRL003
             wandb.log({"pull": outputs["pull"].item()})
             wandb.log({"pulled": outputs["pulled"].item()})  # expect: TRL003
+            wandb.log({"slope": followed["slope"].item()})
+            wandb.log({"mean": followed["mean"].item()})  # expect: TRL003
+            wandb.log({"peak": followed["peak"].item()})  # expect: TRL003
             wandb.log({"push": filled["push"].item()})  # expect: TRL003
 
 

@@ -10,6 +10,7 @@ For example, where `self.scale` is an `nn.Parameter` and `self.rate` an argument
     extra["scale"] = x.norm()                      "scale" is not: it is assigned again, here or in another forward
     {"scale": self.scale * x}                      nor here, as the input is part of it
     {"last": self.last.norm()}                     nor "last", which is no `nn.Parameter`
+    {"mean": self.mean}                            nor "mean", after `self.mean.mul_(x.mean())` in a method
 
 An entry counts if all forwards of the project agree that return a dict at this place of as many parts, or alone.
 """
@@ -175,8 +176,27 @@ def _fixed_attributes(cls: cst.ClassDef, constructor: cst.FunctionDef | None) ->
         is_parameter = isinstance(value, cst.Call) and last_name(value.func) == _PARAMETER
         is_set = any(value is each for _, each in made) and _is_setting(value, given)
         found[name] = (is_parameter or is_set) and found.get(name, True)
-    changed = {self_attribute(each.target) for each in of_class(cls, cst.AugAssign)}
+    changed = set(_changed_attributes(cls, constructor))
     return frozenset(name for name, is_fixed in found.items() if is_fixed and name not in changed)
+
+
+def _changed_attributes(cls: cst.ClassDef, constructor: cst.FunctionDef | None) -> Iterator[str]:
+    """The attributes of `self` of which methods change a part, or the numbers: `self.mean.data.mul_(0.9)`."""
+    first = set(map(id, () if constructor is None else of_class(constructor, cst.Call)))
+    changed: list[cst.BaseExpression] = [each.target for each in of_class(cls, cst.AugAssign)]
+    changed += [target for target, _ in assignments(cls) if not self_attribute(target)]
+    changed += [
+        each.func
+        for each in of_class(cls, cst.Call)
+        if last_name(each.func).endswith("_") and id(each) not in first  # it may draw them first
+    ]
+    for each in changed:
+        yield from (self_attribute(part) for part in of_class(_left_of_index(each), cst.Attribute))
+
+
+def _left_of_index(target: cst.BaseExpression) -> cst.BaseExpression:
+    """What a target changes, without the place in it: `self.mean` for `self.mean[self.last]`."""
+    return target.value if isinstance(target, cst.Subscript) else target
 
 
 def _is_setting(value: cst.BaseExpression, given: frozenset[str]) -> bool:
