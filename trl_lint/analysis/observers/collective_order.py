@@ -300,6 +300,9 @@ def _note_forward(frame: Frame, model: Value, node: cst.CSTNode) -> None:
         return
     if is_awaited(model):
         is_alone = sends_nothing_forward(frame, model, node)
+        if is_alone and generates_with_shards(frame, model):
+            _note(frame, node, "forward", OF_SHARDS, engines=SHARDS_PARAMETERS)
+            return
         _note(frame, node, "forward", "forward", subgroup=is_of_a_group(model), alone=is_alone)
     elif is_sharded(frame, model) and frame.memory.control.grad:
         _note(frame, node, "forward", "forward")

@@ -5,6 +5,7 @@ DDP(model, broadcast_buffers=False)       nobody: only its backward pass sends s
 DDP(SyncBatchNorm.convert_sync_batchnorm(model), broadcast_buffers=False)     all ranks, for the statistics
 model.eval(); model(batch)                nobody: then the layers use the statistics that they have
 head(x), and nobody reads the result      nobody, if the class of `head` has no buffers: no backward pass follows either
+head = FSDP(head); head(x)                all the same: its ranks gather the parameters, as those of ZeRO 3 do
 """
 
 from __future__ import annotations
