@@ -73,9 +73,6 @@ from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 from trl_lint.wording.divergence import chain, here, missed, waiting
 
-# What asks for the elements of a tensor, as for answers that are done (`if done.all(): break`), and not for its size.
-_ASKS_ELEMENTS = frozenset({"all", "any", "equal", "item"})
-
 
 class ShardedSaveOnOneRank(Rule[Divergence]):
     code = "TRL016"
@@ -104,21 +101,11 @@ def _is_of_uneven_data(event: Divergence) -> bool:
 
     Not if a rank leaves a loop as soon as its own answers are done, while others still generate theirs.
     """
+    from trl_lint.analysis.program.idioms.asked_elements import asks_for_elements
+
     if event.sync_point.kind != OF_SHARDS or event.origins == Origin.RANK:
         return False
-    return event.exit != "break" or not _asks_for_elements(event)
-
-
-def _asks_for_elements(event: Divergence) -> bool:
-    from libcst import Call
-
-    from trl_lint.analysis.program.syntax import last_name, of_class
-
-    asked = (each for each in of_class(event.condition.node, Call) if last_name(each.func) in _ASKS_ELEMENTS)
-    # `all(at >= len(text) for text in texts)` asks for sizes.
-    return any(
-        all(last_name(call.func) != "len" for arg in each.args for call in of_class(arg, Call)) for each in asked
-    )
+    return event.exit != "break" or not asks_for_elements(event.condition.node)
 
 
 def _message(event: Divergence, shown: ShownEngine) -> str:

@@ -169,10 +169,11 @@ def _with_entry(key: str, value: Value, cell: Cell) -> Cell:
 
 
 def _get(frame: Frame, receiver: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
-    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
+    asked = args.positional[0] if args.positional else UNKNOWN
+    key = containers.constant_key(asked)
     result: Value = BOTTOM
     for cell in frame.memory.cells(receiver):
-        entry = subscripts.entry_of(cell, args.positional[0] if args.positional else UNKNOWN)
+        entry = subscripts.entry_of(cell, asked)
         if entry is not None:
             result = join(result, entry)
     frame.consume(receiver)
