@@ -224,7 +224,7 @@ JOB_SETTING = Guess(
 )
 DISTRIBUTED_SETTING = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)^_*(?:(?:do|enable|is|run|use|with)_)*(?:ddp|dist|distributed)(?:_(?:mode|run|train|training))?$",
+    pattern=r"(?i)^_*(?:(?:do|enable|is|run|use|with)_)*(?:ddp|dist|distributed)(?:_(?:mode|run|test|train|training))?$",
     says="A setting with this name is off where one process trains, if the code for which it is on shards the data, "
     "wraps the model or asks for the rank, and the other branch does not.",
     because="BIT-Vision/EventPretrain, main_pretrain.py: `if args.distributed:` with a `DistributedSampler`, `else:` "

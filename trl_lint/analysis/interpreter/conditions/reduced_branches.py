@@ -23,6 +23,7 @@ Some ranks receive the value, and the ranks that sent it keep their own:
 A setting says whether there are other ranks to agree with:
 
     if args.distributed: losses["eval"] = agreed(losses["eval"])
+    if dist_train: losses["eval"] = agreed(losses["eval"])
     if cfg.NUM_GPUS > 1: losses["eval"] = agreed(losses["eval"])
     if args.dist_eval: outputs = gathered(outputs)                   where it also decides about the sampler
     if args.backend == "deepspeed": losses["eval"] = agreed(losses["eval"])
@@ -129,7 +130,7 @@ def _is_of_job(frame: Frame, test: cst.BaseExpression, value: Value) -> bool:
     """Whether a condition, which has the same value on all ranks, is about how the job is run."""
     if value.rank.differs:
         return False
-    if job_flags.mentions_job(test) or job_flags.names_engine(test):
+    if job_flags.mentions_job(test) or job_flags.flag_of_job(test) or job_flags.names_engine(test):
         return True
     if isinstance(test, cst.Comparison) and job_flags.counted(test):
         return True
