@@ -194,6 +194,22 @@ def test_a_program_that_makes_processes_itself_is_more_than_one(tmp_path):
     assert all(finding.by_default for finding in linter.check(tmp_path / "train.py", text.encode()))
 
 
+@pytest.mark.parametrize(
+    ("visible", "ranks", "by_default"),
+    [
+        ("0", "torch.cuda.device_count()", False),
+        ("0,1", "torch.cuda.device_count()", True),
+        ("$GPUS", "torch.cuda.device_count()", True),
+        ("0", "8", True),
+    ],
+)
+def test_a_rank_for_each_gpu_is_one_process_where_one_gpu_is_seen(visible, ranks, by_default, tmp_path):
+    start = f"torch.multiprocessing.spawn(train, nprocs={ranks})"
+    files = {"train.py": WRITES + MAIN.replace("train()", start)}
+    files["run.sh"] = f"CUDA_VISIBLE_DEVICES={visible} python train.py\n"
+    assert by_default_in(tmp_path, files, "train.py") is by_default
+
+
 SPAWNS = """
 import argparse
 

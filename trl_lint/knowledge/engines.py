@@ -87,6 +87,8 @@ _STARTS_RANKS = (
     rb"(?!\s*\d+\s*\)|(?:[^()]|\([^()]*\))*?\bnprocs\s*=\s*1\s*[,)])" % "|".join(sorted(START_RANKS)).encode()
 )
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
+# Code that asks how many GPUs it sees.
+COUNTS_GPUS = b"device_count("
 # Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing. Only
 # what starts a program writes an option with its value: `f"--rank={i}"`.
 SPAWNS = re.compile(

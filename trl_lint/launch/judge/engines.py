@@ -18,6 +18,7 @@ from trl_lint.knowledge.engines import (
     ASKING_FOR_GROUP,
     ASKS_FOR_GROUP,
     BUILT,
+    COUNTS_GPUS,
     DDP_WORDS,
     IN_CODE,
     IN_CONFIGURATION,
@@ -93,6 +94,7 @@ class FileEngines:
         own_stage: How code that starts DeepSpeed chooses its stage.
         spread: The programs that Python code starts as several processes.
         spawns_if: The options without which code creates no processes.
+        spawns_per_gpu: Whether it starts as many ranks as it sees GPUs.
         reach: Where the processes may be whose group code starts.
         group_off: Whether it is a program, and a constant at its top switches off all code that starts the group.
     """
@@ -114,6 +116,7 @@ class FileEngines:
     spawns_if: frozenset[str] = frozenset()
     reach: Reach = Reach.NONE
     group_off: bool = False
+    spawns_per_gpu: bool = False
 
     @property
     def is_silent(self) -> bool:
@@ -163,6 +166,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
         wraps = any(word in data for word in DDP_WORDS) and WRAPS_IN_DDP.search(data) is not None
         named = _named_settings(_DEEPSPEED_FILE_IN_CODE, data) if JSON.encode() in data else frozenset[str]()
+        shown = replace(shown, spawns_per_gpu=SPAWNS_RANKS.search(running) is not None and COUNTS_GPUS in running)
         return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off, wraps=wraps, names=named)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())

@@ -16,8 +16,11 @@ def spawns(project: ProjectScan, file: FileScan, program: str, started: Sequence
     """Whether a file is a program that starts processes itself, or a part of it that starts the ranks of a job.
 
     started: the commands that start the program with bare python. If it needs an option for that, and all of them are
-    known to give none, it starts nothing.
+    known to give none, it starts nothing. Nor if it starts a rank on each GPU, and all of them show it one:
+    `CUDA_VISIBLE_DEVICES=0 python train.py`.
     """
+    if file.shown.spawns_per_gpu and started and all(each.sees_one for each in started):
+        return False
     if file.name != program:
         return file.shown.spawns_ranks and program in project.importers.programs_of(file.name)
     return file.shown.spawns and not (started and _are_without(file.shown.spawns_if, started))
