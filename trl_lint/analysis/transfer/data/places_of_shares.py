@@ -21,6 +21,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import assignments, innermost, last_name, of_class
 from trl_lint.analysis.transfer.data.own_shares import is_turn
 from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.ranks import DEALT
 from trl_lint.domain.sync_points import place_of
 from trl_lint.knowledge.python import PASS_ON
 from trl_lint.knowledge.sharding import CUTS
@@ -134,12 +135,17 @@ def is_of_own_rows(frame: Frame, condition: Control) -> bool:
 
     for row in tqdm(rows[rank::size]): …
     for i in range(rank, len(rows), size): …
+    for batch in loader: …                        of rows of which some ranks may have one more
     for i, row in enumerate(rows): if i % size == rank: …      no: `i` is known to be the same on all ranks
     """
+    is_dealt = condition.rank.how == DEALT
     place = place_of(condition)
-    loop = innermost(frame.root, place, cst.For) if place is not None else None
+    root = condition.provenance.module.tree if is_dealt else frame.root
+    loop = innermost(root, place, cst.For) if place is not None else None
     if loop is None or loop.iter is not place:
         return False
+    if is_dealt:
+        return True
     match _passed_on(loop.iter):
         case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Slice() as share)]) as rows:
             return is_share(frame, share, rows)
