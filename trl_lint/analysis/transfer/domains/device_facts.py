@@ -3,7 +3,7 @@
     x = torch.tensor(3)              cpu, where it is created
     x = rows.cpu()                   cpu, even if nothing else is known of `rows`
     f"cuda:{dist.get_rank()}"        a text that contains a rank
-    x /= steps                       x stays where it is, also if nothing is known of `steps`
+    x /= steps, x += counts          x stays where it is, also if nothing is known of `steps` and `counts`
     rank % dist.get_world_size()     still the rank in the whole job
 
 The transfer functions are in `transfer/tensors/tensor_devices.py`; the join of several devices is in
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.torch_ops import Operation
 
 _REMAINDER = frozenset({cst.Modulo, cst.ModuloAssign})
-# What changes a tensor in place, usually by a number.
+# What changes a tensor in place, usually by a number, and by another tensor.
 _SCALE = frozenset({cst.DivideAssign, cst.MultiplyAssign})
+_ADD = frozenset({cst.AddAssign, cst.SubtractAssign})
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR})
 
 
@@ -58,7 +59,7 @@ class DeviceDomain(Domain["Frame"]):
     def operator(
         self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
     ) -> Value:
-        if type(operator) in _SCALE and left.kind is Kind.TENSOR is value.kind and right.kind not in _TENSORS:
+        if left.kind is Kind.TENSOR is value.kind and _stays(left, operator, right):
             return value.replace(device=left.device)
         is_rank = left.device == GLOBAL_RANK and right.device == GLOBAL_SIZE and type(operator) in _REMAINDER
         if not is_rank:
@@ -72,6 +73,13 @@ class DeviceDomain(Domain["Frame"]):
         if place == BY_RANK:
             place = _chosen_here(frame, place)
         return value.replace(device=place) if place else value
+
+
+def _stays(left: Value, operator: cst.CSTNode, right: Value) -> bool:
+    """Whether a tensor is changed in place, and so moved nowhere. One number may be bound anew."""
+    if type(operator) in _SCALE and right.kind not in _TENSORS:
+        return True
+    return type(operator) in _SCALE | _ADD and not left.scalar
 
 
 def _chosen_here(frame: Frame, place: str) -> str:
