@@ -185,25 +185,13 @@ def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _extreme(name: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if len(args.positional) > 1:
-            found = _strongest(args.positional)
+            found = tensor_functions.one_of(args.positional)
             return found.replace(const=largest(args.positional)) if name == "max" else found
         result = _reduced(frame, args, name)
         default = args.keywords.get("default")
         return result if default is None else join(result, default)
 
     return handler
-
-
-def _strongest(values: list[Value]) -> Value:
-    facts = [value.rank for value in values]
-    rank = ranks.of_counts(ranks.nonlinear(ranks.combine_all(facts)), facts)
-    kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
-    return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
-
-
-def _common(values: list[Value]) -> str:
-    dtypes = {value.dtype for value in values}
-    return dtypes.pop() if len(dtypes) == 1 else ""
 
 
 def _reduced(frame: Frame, args: Arguments, how: str) -> Value:

@@ -160,3 +160,17 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
 
 def _converted(const: object) -> object:
     return const if isinstance(const, World) else MISSING
+
+
+def one_of(values: Sequence[Value]) -> Value:
+    """The largest or least of several values: `min(1.0, hits / 3)`, where only a tensor with one element may be."""
+    facts = [value.rank for value in values]
+    rank = ranks.of_counts(ranks.nonlinear(ranks.combine_all(facts)), facts)
+    kinds, dtypes = ({value.kind for value in values}, {value.dtype for value in values})
+    is_compared = kinds == _TENSOR_AND_NUMBER
+    kind = Kind.TENSOR if is_compared else kinds.pop() if len(kinds) == 1 else Kind.UNKNOWN
+    is_scalar = is_compared or all(value.scalar for value in values)
+    return derived(rank, kind, *values, scalar=is_scalar, dtype=dtypes.pop() if len(dtypes) == 1 else "")
+
+
+_TENSOR_AND_NUMBER = frozenset({Kind.NUMBER, Kind.TENSOR})
