@@ -20,13 +20,12 @@ from trl_lint.knowledge.schema import (
 
 # They return (an iterator over) their argument.
 _PASSES_ON = (
-    "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
-    "itertools.cycle", "monai.data.ThreadBuffer", "prefetch_generator.BackgroundGenerator",
-    "rich.progress.track", "timm.data.PrefetchLoader", "timm.data.loader.PrefetchLoader", "torch.compile",
-    "torch.jit.script", "torch_geometric.loader.PrefetchLoader",
-    "torch_xla.distributed.parallel_loader.MpDeviceLoader", "tqdm.auto.tqdm",
-    "torchaudio.datasets.utils.bg_iterator", "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm",
-    "tqdm.tqdm",
+    "accelerate.utils.tqdm", "accelerate.utils.tqdm.tqdm", "contextlib.closing", "functools.wraps",
+    "itertools.chain.from_iterable", "itertools.cycle", "monai.data.ThreadBuffer",
+    "prefetch_generator.BackgroundGenerator", "rich.progress.track", "timm.data.PrefetchLoader",
+    "timm.data.loader.PrefetchLoader", "torch.compile", "torch.jit.script", "torch_geometric.loader.PrefetchLoader",
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader", "tqdm.auto.tqdm", "torchaudio.datasets.utils.bg_iterator",
+    "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm",
 )  # fmt: skip
 # The last parts of their names: what they are told by keyword does not change what they yield.
 PASS_ON = frozenset(name.rpartition(".")[2] for name in (*_PASSES_ON, "itertools.islice"))
