@@ -33,7 +33,7 @@ def runs_evaluated(frame: Frame, loop: cst.For | cst.While) -> bool:
         return False
     models = [each for each in _run_in(frame, loop) if is_shared(each) or each.wrapping is Wrapping.UNWRAPPED]
     in_mode = bool(models) and all(each.device == EVALUATED for each in models)
-    return in_mode and not _is_trained(frame.root, loop) and not _calls_training(frame, loop)
+    return in_mode and not _is_trained(frame.root, loop) and not calls_training(frame, loop)
 
 
 def _run_in(frame: Frame, loop: cst.For | cst.While) -> Iterator[Value]:
@@ -71,7 +71,7 @@ def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
     return False
 
 
-def _calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
+def calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a function that a loop calls trains: `loss = train_step(model, batch)`."""
     called = (function_of(frame, each.func) for each in of_class(loop.body, cst.Call))
     calls = (call for each in called if each is not None for call in of_class(each.node, cst.Call))

@@ -5,7 +5,8 @@
         accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
 
 A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false, and
-one that calls a method with gradients off, `loss = self.val_batch(batch)`, and none that trains.
+one that calls a method with gradients off, `loss = self.val_batch(batch)`, and none that trains. So does one that calls
+a function with gradients off, `score(model, batch)`, in a file that trains nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.control_flow.evaluation_mode import runs_evaluated
+from trl_lint.analysis.interpreter.control_flow.evaluation_mode import calls_training, runs_evaluated
+from trl_lint.analysis.program.definitions.objects import ProjectModel
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class, self_attribute
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
@@ -36,13 +39,14 @@ def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop trains nothing: gradients are off around it or in it, or its model is in evaluation mode."""
     names = names_in(loop.body)
     is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _switches_gradients_off(frame, loop))
-    if names & STEPS_OF_TRAINING and is_off:
-        names = _names_called(frame, loop.body, loop)
     if names & STEPS_OF_TRAINING:
-        return False
+        names = _names_called(frame, loop.body, loop)  # `step` may be a number
+        if names & STEPS_OF_TRAINING or calls_training(frame, loop):
+            return False
     if is_off or names & (WITHOUT_GRADIENTS | GENERATES):
         return True
-    return _calls_without_gradients(frame, loop) or runs_evaluated(frame, loop)
+    is_off = _calls_without_gradients(frame, loop) or _calls_functions_without_gradients(frame, loop)
+    return is_off or runs_evaluated(frame, loop)
 
 
 def asking_for_batches(
@@ -64,6 +68,24 @@ def _calls_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
         called += [one for one in _methods_called(frame.cls, each.node) if one not in called]
     names = [names_in(each.node) for each in called]
     return any(each & WITHOUT_GRADIENTS for each in names) and not any(each & STEPS_OF_TRAINING for each in names)
+
+
+def _calls_functions_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
+    """Whether a loop calls a function of the project with gradients off, and its file has nothing that trains."""
+    found = (_called(frame, each.func) for each in of_class(loop.body, cst.Call))
+    called = [each.node for each in found if each is not None]
+    is_off = any(names_in(each) & WITHOUT_GRADIENTS for each in called)
+    return is_off and not any(map(_has_training_steps, (frame.module.tree, *called)))
+
+
+def _called(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
+    """The function of the project that a callee is, or the forward pass of the model that it is."""
+    known = frame.memory.names.get(callee.value) if isinstance(callee, cst.Name) else None
+    return known.cls.find("forward") if isinstance(known, ProjectModel) else function_of(frame, callee)
+
+
+def _has_training_steps(code: cst.CSTNode) -> bool:
+    return any(last_name(each.func) in STEPS_OF_TRAINING for each in of_class(code, cst.Call))
 
 
 def _methods_called(cls: ClassInfo | None, code: cst.CSTNode) -> list[FunctionInfo]:
