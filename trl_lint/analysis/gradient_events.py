@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from libcst import Attribute, BaseExpression, Call
 
     from trl_lint.analysis.program.idioms.accumulation import Entered
+    from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
 
@@ -118,3 +119,19 @@ class TrainedBare(Event):
 
     node: Call
     other: BaseExpression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerUnused(Event):
+    """A model is wrapped, at the node, that has a layer whose parameters no code uses, and DDP waits for these.
+
+    name: the attribute. made: the place of the layer in the constructor of its class. wrapper: who wraps it.
+    """
+
+    mentions = (mentions.LIBRARIES, mentions.WRAPPED)
+    anywhere = True
+
+    name: str
+    made: BaseExpression
+    constructor: FunctionInfo
+    wrapped: Step

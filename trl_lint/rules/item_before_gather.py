@@ -1,4 +1,4 @@
-"""A Python number is passed to a collective that takes tensors.
+"""A collective that takes tensors gets a Python number.
 
 ## What it does
 Reports a Python number (`.item()`, `float()`, `int()`, `len()`, or arithmetic on them), or a dict of such numbers,

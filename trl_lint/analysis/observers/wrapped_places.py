@@ -22,18 +22,14 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.device_events import WrappedOnSharedGpu
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.gpus_of_models import shared_gpu
-from trl_lint.analysis.program.project.import_lines import files_in_reach
+from trl_lint.analysis.program.project.import_lines import codes_of_programs
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge.backends import CHOOSES_OWN_GPU, GIVES_OWN_GPU, SEES_OWN_GPU
 from trl_lint.knowledge.torch_distributed import DDP, FSDP
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import libcst as cst
 
-    from trl_lint.analysis.program.project.project import Project
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -52,30 +48,15 @@ class WrappedPlaces(Observer["Frame"]):
         if name not in _WRAPPERS or not isinstance(node, Call) or is_test(frame.function):
             return
         place = shared_gpu(frame.module, frame.root, frame.function, node)
-        codes = _codes_of_programs(frame.engine.project, frame.module.path) if place else None
-        if codes is None:
+        found = codes_of_programs(frame.engine.project, frame.module.path) if place else None
+        if found is None:
             return
+        codes = found.values()
         chooses = any(map(_CHOOSES_OWN_GPU.search, codes)) and not any(map(_SEES_OWN_GPU.search, codes))
         beside_own = chooses and ":" in place
         if beside_own or not any(map(_GIVES_OWN_GPU.search, codes)):
             wrapper = name.rpartition(".")[2]
             frame.emit(WrappedOnSharedGpu, node, place=place, wrapper=wrapper, beside_own=beside_own)
-
-
-def _codes_of_programs(project: Project, path: Path) -> Sequence[bytes] | None:
-    """The code of a file, of the linted ones that reach it by imports, and of what all of these reach.
-
-    None if that are too many files.
-    """
-
-    def found() -> Sequence[bytes] | None:
-        reached = [files_in_reach(project, each) for each in {path, *project.linted}]
-        programs = [files for files in reached if files is None or path in files]
-        if any(files is None for files in programs):
-            return None
-        return tuple(project.code(each) for each in {each for files in programs for each in files or ()})
-
-    return project.of_linted((_codes_of_programs, path), found)
 
 
 OBSERVER = WrappedPlaces()

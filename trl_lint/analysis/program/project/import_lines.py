@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,6 +138,19 @@ def files_in_reach(project: Project, path: Path) -> list[Path] | None:
     """A file and those that it imports, even indirectly; None if these are too many."""
     found = list(_reach(project, [path]))
     return found if len(found) < _MOST_FILES else None
+
+
+@noted_of_linted
+def codes_of_programs(project: Project, path: Path) -> Mapping[Path, bytes] | None:
+    """The code of a file, of the linted ones that reach it by imports, and of what all of these reach, by path.
+
+    None if that are too many files.
+    """
+    reached = [files_in_reach(project, each) for each in {path, *project.linted}]
+    programs = [files for files in reached if files is None or path in files]
+    if any(files is None for files in programs):
+        return None
+    return {each: project.code(each) for files in programs for each in files or ()}
 
 
 @noted_of_linted

@@ -1,0 +1,211 @@
+"""TRL031: which layers of a wrapped model nothing uses, and the message."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+from snippets import Snippets, shown
+
+from trl_lint.findings import Consequence
+
+SNIPPETS = Snippets("TRL031")
+HEAD = """\
+import torch
+from accelerate import Accelerator, DistributedDataParallelKwargs
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Block(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.inner = nn.Linear(size, size)
+
+    def forward(self, x):
+        return self.inner(x)
+
+class Net(nn.Module):
+    def __init__(self, size, wide=False):
+        super().__init__()
+        self.body = nn.Linear(size, size)
+"""
+FORWARD = """\
+    def forward(self, x):
+        return self.body(x)
+"""
+TRAIN = """
+def train(args, loader, rank):
+    model = Net(8).to(rank)
+    model = DDP(model, device_ids=[rank])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in loader:
+        model(x).mean().backward()
+        optimizer.step()
+"""
+
+
+def program(made: str, forward: str = FORWARD, train: str = TRAIN) -> str:
+    return HEAD + indent(made + "\n", " " * 8) + "\n" + forward + train
+
+
+def reported(made: str, forward: str = FORWARD, train: str = TRAIN) -> bool:
+    return bool(SNIPPETS.findings(program(made, forward, train)))
+
+
+@pytest.mark.parametrize("made", [
+    "self.head = nn.Linear(size, 2)",
+    "self.head = torch.nn.Linear(size, 2).to('cuda')",
+    "self.head = nn.LayerNorm(size)",
+    "self.head = nn.Parameter(torch.zeros(size))",
+    "self.head = nn.Sequential(nn.ReLU(), nn.Linear(size, 2))",
+    "self.head = nn.Sequential(*[nn.Linear(size, size) for _ in range(3)])",
+    "self.head = nn.ModuleList([nn.Linear(size, 2) for _ in range(3)])",
+    "self.head = nn.ModuleDict({'a': nn.Linear(size, 2)})",
+    "self.head = Block(size)",
+    "self.head = nn.Linear(size, 2)\nnn.init.zeros_(self.head.weight)\nself.head.bias.data.fill_(0)",
+    "self.head = nn.Linear(size, 2)\nself.head.weight.data = torch.zeros(2, size)",
+    "self.head = nn.Linear(size, 2)\nself.head.apply(print)",
+    "self.relu = nn.ReLU()\nif wide:\n    self.other = 1\nself.head = nn.Linear(size, 2)",
+])  # fmt: skip
+def test_it_waits_for_a_layer_that_nothing_uses(made):
+    (found,) = SNIPPETS.findings(program(made))
+    line = next(each for each in program(made).splitlines() if "self.head =" in each)
+    assert program(made).splitlines()[found.start.line - 1] == line
+
+
+@pytest.mark.parametrize("made", [
+    "self.relu = nn.ReLU()",
+    "self.norm = nn.LayerNorm(size, elementwise_affine=False)",
+    "self.norm = nn.InstanceNorm1d(size)",
+    "self.scale = nn.Parameter(torch.zeros(size), requires_grad=False)",
+    "self.register_buffer('scale', torch.zeros(size))",
+    "if wide:\n    self.head = nn.Linear(size, 2)",
+    "self.head = nn.Linear(size, 2) if wide else None",
+    "self.head = nn.Linear(size, 2)\nself.head = nn.Identity()",
+    "self.head = nn.Linear(size, 2)\nself.both = [self.head, self.body]",
+    "self.head = nn.Linear(size, 2)\nself.head.requires_grad_(False)",
+    "self.head = nn.Linear(size, 2)\nself.head.weight = self.body.weight",
+    "self.head = nn.Linear(size, 2)\ndel self.head",
+    "self.head = build(size)",
+    "self.head = nn.Sequential(*layers)",
+    "if size > 2:\n    return\nself.head = nn.Linear(size, 2)",
+])  # fmt: skip
+def test_it_waits_for_nothing_else(made):
+    assert not reported(made)
+
+
+HEAD_MADE = "self.head = nn.Linear(size, 2)"
+
+
+@pytest.mark.parametrize("forward", [
+    "    def forward(self, x): return self.head(self.body(x))\n",
+    "    def forward(self, x, name): return getattr(self, name)(self.body(x))\n",
+    "    def forward(self, x): return getattr(self, 'head')(self.body(x))\n",
+    "    def forward(self, x):\n        for part in self.children():\n            x = part(x)\n        return x\n",
+    "    def forward(self, x): return run(self.__dict__, self.body(x))\n",
+    "    def forward(self, x): return self.body(x)\n    def loss(self, x): return self.head(x)\n",
+    "    def forward(self, x): return self.body(x)\nclass Wide(Net):\n    def forward(self, x): return self.head(x)\n",
+    "    def forward(self, x): return self.body(x)\ndef loss(net, x): return net.head(x)\n",
+    "    def forward(self, x): return self.body(x)\ndef loss(self, x): return self.head(x)\nNet.loss = loss\n",
+    "    def forward(self, x): return self.body(x)\nNAMES = ['head.weight']\n",
+])  # fmt: skip
+def test_other_code_may_use_it(forward):
+    assert not reported(HEAD_MADE, forward)
+
+
+@pytest.mark.parametrize("forward", [
+    "    def forward(self, x): return self.body(x)\n    def groups(self): return dict(params=self.head.parameters())\n",
+    "    def forward(self, x): return self.body(x)\n"
+    "    def init(self):\n        for part in self.modules():\n            reset(part)\n",
+    "    def forward(self, x): return self.body(x)\nclass Other(nn.Module):\n    def forward(self, x): self.head(x)\n",
+    "    def forward(self, x): return self.body(x)\ndef norm(x): return torch.head(x)\n",
+])  # fmt: skip
+def test_other_code_does_not_use_it(forward):
+    assert reported(HEAD_MADE, forward)
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("device_ids=[rank]", "device_ids=[rank], find_unused_parameters=True"),
+    ("device_ids=[rank]", "find_unused_parameters=args.find"),
+    ("device_ids=[rank]", "static_graph=True"),
+    ("device_ids=[rank]", "**args.options"),
+    ("    optimizer =", "    model._set_static_graph()\n    optimizer ="),
+    ("DDP(model, device_ids=[rank])", "nn.DataParallel(model)"),
+    ("DDP(model, device_ids=[rank])", "model"),
+    (".backward()", ""),
+    ("    model = DDP", "    for p in model.head.parameters(): p.requires_grad = False\n    model = DDP"),
+    ("    model = DDP", "    freeze_head(model)\n    model = DDP"),
+    ("model(x).mean()", "(model(x).mean() + sum(p.pow(2).sum() for p in model.parameters()))"),
+    ("model(x).mean()", "(model(x).mean() + 0 * sum(p.sum() for p in model.parameters()))"),
+    ("Net(8)", "(Net(8) if args.net else Block(8))"),
+    ("    model = DDP", "    model.forward = args.forward\n    model = DDP"),
+])  # fmt: skip
+def test_the_wrapper_does_not_wait(old, new):
+    assert reported(HEAD_MADE)
+    assert old in TRAIN
+    assert not reported(HEAD_MADE, train=TRAIN.replace(old, new))
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("device_ids=[rank]", "device_ids=[rank], find_unused_parameters=False"),
+    ("model = DDP", "if args.distributed:\n        model = DDP"),
+    ("model = DDP", "model = torch.compile(model)\n    model = DDP"),
+    ("model = DDP", "print(sum(p.numel() for p in model.parameters() if p.requires_grad))\n    model = DDP"),
+    ("optimizer.step()", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"),
+    ("optimizer.step()", "print(sum(p.norm().item() for p in model.parameters()))\n        optimizer.step()"),
+])  # fmt: skip
+def test_the_wrapper_waits_all_the_same(old, new):
+    assert old in TRAIN
+    assert reported(HEAD_MADE, train=TRAIN.replace(old, new))
+
+
+@pytest.mark.parametrize("made", [
+    "self.blocks = nn.ModuleList([Block(size) for _ in range(3)])",
+    "self.blocks = nn.Sequential(nn.ReLU(), Block(size))",
+])  # fmt: skip
+def test_it_is_in_a_part_of_a_part(made):
+    text = program(made, "    def forward(self, x): return self.body(self.blocks[0](x))\n")
+    assert not SNIPPETS.findings(text)
+    (found,) = SNIPPETS.findings(text.replace("return self.inner(x)", "return x"))
+    assert found.start.line == 9
+
+
+def test_a_base_makes_it():
+    derived = FORWARD + "\nclass Small(Net):\n    def __init__(self, size):\n        {}\n"
+    train = TRAIN.replace("Net(8)", "Small(8)")
+    assert reported(HEAD_MADE, derived.format("super().__init__(size)"), train)
+    assert not reported(HEAD_MADE, derived.format("nn.Module.go(self)"), train)
+
+
+PREPARED = """
+def train(loader):
+    accelerator = Accelerator()
+    model = Net(8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for x in loader:
+        accelerator.backward(model(x).mean())
+        optimizer.step()
+"""
+
+
+def test_accelerate_wraps_it():
+    assert reported(HEAD_MADE, train=PREPARED)
+    options = "options = DistributedDataParallelKwargs(find_unused_parameters={})\n    accelerator = Accelerator("
+    for told, expected in (("True", False), ("find", False), ("False", True)):
+        told_so = PREPARED.replace("accelerator = Accelerator(", options.format(told) + "kwargs_handlers=[options]")
+        assert reported(HEAD_MADE, train=told_so) is expected
+
+
+def test_it_says_so():
+    (found,) = SNIPPETS.findings(program(HEAD_MADE))
+    assert found.consequence is Consequence.CRASH
+    assert found.message == (
+        "nothing uses `self.head`, so its parameters get no gradient: on several GPUs DistributedDataParallel waits "
+        "for these, and the second step raises RuntimeError"
+    )
+    assert [each.text for each in found.because] == [
+        "the model is wrapped here, and waits for the gradients of all its parameters"
+    ]
+    assert found.fix is None or not found.fix.edits
+    assert shown(program(HEAD_MADE), found) == "self.head"

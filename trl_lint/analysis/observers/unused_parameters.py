@@ -1,0 +1,90 @@
+"""Models that DistributedDataParallel wraps although a step leaves some of their parameters without a gradient.
+
+Events of a program in which nothing uses `self.head` of a `Net`:
+
+    model = DDP(Net().to(rank))                                    LayerUnused(name="head")
+    model = DDP(Net().to(rank), find_unused_parameters=True)       none
+    model = accelerator.prepare(Net())                             LayerUnused(name="head")
+
+Source: torch/nn/parallel/distributed.py, and csrc/distributed/c10d/reducer.cpp `ensure_prior_reduction_finished`
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.gradient_events import LayerUnused
+from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.project.import_lines import codes_of_programs
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.models.unused_layers import unused_layers
+from trl_lint.knowledge.schema import Function, Transfer
+from trl_lint.knowledge.torch_distributed import DDP
+from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, ALLOWS_UNUSED, FINDS_UNUSED, TOLD_TO_FIND
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Row
+
+# The parameters of DDP that code passes by their places: module, device_ids, output_device.
+_MOST_PLACES = 3
+_ALLOWED_OTHERWISE = re.compile(ALLOWED_OTHERWISE)
+_TOLD_TO_FIND = re.compile(TOLD_TO_FIND)
+
+
+class UnusedParameters(Observer["Frame"]):
+    emits = frozenset({LayerUnused})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name == DDP and _waits_for_all(args) and not _says(frame, _ALLOWED_OTHERWISE):
+            _emit(frame, args.get(0, "module"), node)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, receiver: Value | None
+    ) -> None:
+        if not isinstance(row, Function) or row.returns != Transfer.PREPARED:
+            return
+        if any(isinstance(each, ProjectModel) for each in args.positional) and not _is_told(frame):
+            for each in args.positional:
+                _emit(frame, each, node)
+
+
+def _waits_for_all(args: Arguments) -> bool:
+    """Whether DDP is made so that it waits for the gradients of all parameters."""
+    if args.star is not None or args.double is not None or len(args.positional) > _MOST_PLACES:
+        return False
+    told = args.keywords.get(FINDS_UNUSED)
+    return (told is None or told.const is False) and ALLOWS_UNUSED.isdisjoint(args.keywords)
+
+
+def _is_told(frame: Frame) -> bool:
+    return _says(frame, _TOLD_TO_FIND) or _says(frame, _ALLOWED_OTHERWISE)
+
+
+def _says(frame: Frame, pattern: re.Pattern[bytes]) -> bool:
+    codes = codes_of_programs(frame.engine.project, frame.module.path)
+    return codes is None or any(pattern.search(each) for each in codes.values())
+
+
+def _emit(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
+    if not isinstance(model, ProjectModel) or not model.grad or is_test(frame.function):
+        return
+    for layer in unused_layers(frame, model.cls):
+        frame.emit(
+            LayerUnused,
+            node,
+            tag=(layer.cls, layer.part.name),
+            name=layer.part.name,
+            made=layer.part.target,
+            constructor=layer.part.constructor,
+            wrapped=frame.step(node, "the model is wrapped here, and waits for the gradients of all its parameters"),
+        )
+
+
+OBSERVER = UnusedParameters()

@@ -1,0 +1,187 @@
+"""The layers of a model, and of the project's modules in it, that nothing uses: their parameters get no gradient.
+
+For example:
+
+    class Block(nn.Module):                    with `self.norm = nn.LayerNorm(8)`, which no code reads
+    class Net(nn.Module):
+        def __init__(self):
+            self.blocks = nn.ModuleList([Block() for _ in range(4)])
+
+    Net()                                      `norm` of `Block` is unused
+
+Not if code of a program with the model may read such an attribute of anything, may freeze parameters, or makes all of
+them a part of the loss.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.definitions.objects import ClassValue
+from trl_lint.analysis.program.definitions.unread_layers import MadePart, is_plain_module, made_parts, unread_parts
+from trl_lint.analysis.program.project.import_lines import codes_of_programs
+from trl_lint.analysis.program.syntax import keyword_value
+from trl_lint.analysis.state.callees import library_function_of
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.knowledge import trained_layers as table
+from trl_lint.knowledge.models import RETURN_THE_MODEL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trl_lint.analysis.program.project.classes import ClassInfo
+
+# How deep modules are followed into each other, and how many classes of them.
+_MOST_DEPTH = 8
+_MOST_CLASSES = 80
+_SILENT = re.compile(b"|".join((table.FREEZES, table.PENALISES_ALL, table.REPLACES_METHODS)))
+_TRAINS = re.compile(table.TRAINS)
+_CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
+_TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
+
+class UnusedLayer(NamedTuple):
+    """A part of the objects of a class that nothing uses."""
+
+    cls: ClassInfo
+    part: MadePart
+
+
+def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
+    """The layers with trained parameters that an object of a class always has, and that nothing uses."""
+    unread = [each for inner in _classes_in(frame, cls) for each in _unread_layers(frame, inner)]
+    if not unread:
+        return []
+    codes = codes_of_programs(frame.engine.project, frame.module.path)
+    if codes is None or not any(_TRAINS.search(each) for each in codes.values()):
+        return []
+    if any(_SILENT.search(each) for each in codes.values()):
+        return []
+    return [each for each in unread if not _is_read_elsewhere(each.cls, each.part, codes)]
+
+
+def _classes_in(frame: Frame, cls: ClassInfo) -> Sequence[ClassInfo]:
+    """A class, and those of the modules that its constructor always makes, and so on."""
+    found = [cls.origin]
+    level = [*found]
+    for _ in range(_MOST_DEPTH):
+        level = [inner for each in level for part in made_parts(each) for inner in _classes_of(frame, part)]
+        level = [each for each in dict.fromkeys(level) if each not in found]
+        found += level
+        if not level or len(found) > _MOST_CLASSES:
+            break
+    return found[:_MOST_CLASSES]
+
+
+def _unread_layers(frame: Frame, cls: ClassInfo) -> Iterator[UnusedLayer]:
+    for part in unread_parts(cls):
+        if _is_trained(Frame(frame.engine, part.constructor.module), part.value):
+            yield UnusedLayer(cls, part)
+
+
+def _classes_of(frame: Frame, part: MadePart) -> Iterator[ClassInfo]:
+    """The project's classes of the modules that an expression always makes."""
+    inside = Frame(frame.engine, part.constructor.module)
+    for call in _makers(inside, part.value):
+        known = _class_called(inside, call)
+        if known is not None:
+            yield known
+
+
+def _makers(frame: Frame, value: cst.BaseExpression) -> Iterator[cst.Call]:
+    """The calls that make a module, or those that it consists of: `a` and `b` of `nn.Sequential(a(), b())`."""
+    match value:
+        case cst.Call(func=cst.Attribute(value=cst.Call() as made, attr=cst.Name(name))) if name in RETURN_THE_MODEL:
+            yield from _makers(frame, made)
+        case cst.Call(func=func) if library_function_of(frame, func) not in table.HOLD_MODULES:
+            yield value
+        case cst.ListComp(elt=elt, for_in=cst.CompFor(iter=cst.Call(cst.Name("range")), ifs=[], inner_for_in=None)):
+            yield from _makers(frame, elt)
+        case _:
+            for each in _held(value):
+                yield from _makers(frame, each)
+
+
+_LISTED = (cst.List, cst.ListComp)
+
+
+def _held(holder: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
+    """What a call, a list or a dict holds, if all of it is listed."""
+    match holder:
+        case cst.Call(args=parts) if all(each.star != "*" or isinstance(each.value, _LISTED) for each in parts):
+            return [each.value for each in parts]
+        case cst.List(elements=parts) | cst.Tuple(elements=parts) | cst.Dict(elements=parts):
+            return [each.value for each in parts]
+    return ()
+
+
+def _class_called(frame: Frame, call: cst.Call) -> ClassInfo | None:
+    if not isinstance(call.func, (cst.Name, cst.Attribute)):
+        return None
+    known = frame.engine.lookup(frame, call.func.value) if isinstance(call.func, cst.Name) else None
+    value = None if known is None else frame.engine.settle(known)
+    return value.cls.origin if isinstance(value, ClassValue) else None
+
+
+def _is_trained(frame: Frame, value: cst.BaseExpression, depth: int = 0) -> bool:
+    """Whether what an expression makes certainly has parameters that are trained."""
+    return any(_has_parameters(frame, each, depth) for each in _makers(frame, value))
+
+
+def _has_parameters(frame: Frame, call: cst.Call, depth: int) -> bool:
+    name = library_function_of(frame, call.func)
+    if any(each.star for each in call.args) or keyword_value(call, table.FROZEN_BY) is not None:
+        return False
+    if name in table.PARAMETER:
+        return len(call.args) == 1 and call.args[0].keyword is None
+    if name in table.ALWAYS_TRAINED:
+        return True
+    if name in table.TRAINED_IF_AFFINE:
+        return not any(each.keyword is not None and each.keyword.value in table.AFFINE for each in call.args)
+    cls = _class_called(frame, call) if not name else None
+    if cls is None or depth == _MOST_DEPTH or not is_plain_module(cls):
+        return False
+    return any(
+        _is_trained(Frame(frame.engine, part.constructor.module), part.value, depth + 1) for part in made_parts(cls)
+    )
+
+
+# --- other code -----------------------------------------------------------------------------------------
+
+
+def _is_read_elsewhere(cls: ClassInfo, part: MadePart, codes: Mapping[Path, bytes]) -> bool:
+    """Whether other code than that of a class may use its part: of any object, or by the name as a text."""
+    name = part.name.encode()
+    reads = re.compile(rb"(?:(?<![\w.])(\w+)|[\w\])])\s*\.\s*%b\b|[\"'][^\"'\s]*\b%b\b[^\"'\s]*[\"']" % (name, name))
+    known = {each.name.encode() for each in cls.project_lineage()}
+    heirs = _heirs(cls.name.encode(), codes.values()) - known
+    for code in codes.values():
+        for found in reads.finditer(code) if name in code else ():
+            owner = found[1] or b""
+            if owner == b"self" and _is_of_other_class(code, found.start(), heirs):
+                continue
+            if owner not in table.NO_MODELS_THESE:
+                return True
+    return False
+
+
+def _heirs(name: bytes, codes: Iterable[bytes]) -> set[bytes]:
+    """The names of a class and of those that inherit from one of such a name."""
+    bases = {each[1]: set(_WORD.findall(each[2])) for code in codes for each in _CLASS.finditer(code)}
+    heirs = {name}
+    while found := {each for each, above in bases.items() if each not in heirs and not heirs.isdisjoint(above)}:
+        heirs |= found
+    return heirs
+
+
+def _is_of_other_class(code: bytes, place: int, heirs: Collection[bytes]) -> bool:
+    """Whether a place is in a class at the top of a file that is none of the heirs."""
+    kind, name = b"", b""
+    for each in _TOP.finditer(code, 0, place):
+        kind, name = each[1], each[2]
+    return kind == b"class" and name not in heirs

@@ -1,0 +1,79 @@
+"""Modules with trained parameters, and what code does with them that uses none of these in a forward.
+
+Read from torch 2.13.0: nn/modules, nn/parallel/distributed.py, csrc/distributed/c10d/reducer.cpp.
+"""
+
+from __future__ import annotations
+
+from trl_lint.knowledge.models import HAVE_PARAMETERS, LAYERS
+
+# Layers with parameters unless one of these is off; `InstanceNorm2d` has none by default.
+NORMALISE = frozenset(
+    {
+        *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "LayerNorm", "RMSNorm", "SyncBatchNorm"),
+        *("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d"),
+    }
+)
+AFFINE = frozenset({"affine", "elementwise_affine"})
+_OTHERS = ("LazyConv1d", "LazyConv2d", "LazyConv3d", "PReLU", "RNNCell", "TransformerDecoder", "TransformerEncoder")
+ALWAYS_TRAINED = frozenset(f"{LAYERS}{name}" for name in (*HAVE_PARAMETERS, *_OTHERS))
+TRAINED_IF_AFFINE = frozenset(f"{LAYERS}{name}" for name in NORMALISE)
+PARAMETER = frozenset({f"{LAYERS}Parameter", f"{LAYERS}parameter.Parameter"})
+# Modules of those that they are made of: their arguments, the items of a list, the values of a dict.
+HOLD_MODULES = frozenset(f"{LAYERS}{name}" for name in ("ModuleDict", "ModuleList", "Sequential"))
+# By an argument of a layer of that name its parameters are frozen (`Embedding(…, _freeze=True)`).
+FROZEN_BY = "_freeze"
+
+# Bases of a class that read no part of it by a name that the code does not mention.
+READ_NO_PARTS = frozenset(
+    {
+        *("abc.ABC", "object", "torch.nn.Module", "torch.nn.modules.module.Module", "typing.Generic"),
+        *("huggingface_hub.PyTorchModelHubMixin", "huggingface_hub.hub_mixin.PyTorchModelHubMixin"),
+        *("lightning.pytorch.LightningModule", "lightning.pytorch.core.module.LightningModule"),
+        *("pytorch_lightning.LightningModule", "pytorch_lightning.core.module.LightningModule"),
+    }
+)
+# By these a class may read parts of itself whose names it does not write.
+READ_ANY_PART = frozenset(
+    {
+        *("__dict__", "__getattr__", "__getattribute__", "__setattr__", "_modules", "_parameters", "add_module"),
+        *("eval_module", "exec", "get_parameter", "get_submodule", "locals", "register_module", "register_parameter"),
+        *("setattr", "state_dict", "vars"),
+    }
+)
+# These list all parts of a module: to set them up, or to run them.
+LIST_ALL_PARTS = frozenset({"children", "modules", "named_children", "named_modules"})
+# Functions of `torch.nn.init`, by which code sets parameters, end so, as do methods that change a tensor in place.
+IN_PLACE = "_"
+FREEZES_IN_PLACE = "requires_grad_"
+# Methods by which a module is set up.
+SET_UP = frozenset({"apply", "bfloat16", "cpu", "cuda", "double", "float", "half", "reset_parameters", "to"})
+TENSOR_OF_PARAMETER = "data"
+
+# DDP does without the gradients of some parameters if it is told so, by an argument or otherwise.
+FINDS_UNUSED = "find_unused_parameters"
+ALLOWS_UNUSED = frozenset({"delay_all_reduce_named_params", "static_graph"})
+ALLOWED_OTHERWISE = (
+    rb"_set_static_graph|_ddp_params_and_buffers_to_ignore|_set_params_and_buffers_to_ignore_for_model|static_graph"
+)
+# How code says so for a wrapper that a library makes.
+TOLD_TO_FIND = rb"find_unused_parameters(?![\"']?\s*[=:]\s*False\b)"
+# A backward pass.
+TRAINS = rb"\bbackward\("
+# Parameters may be frozen.
+FREEZES = rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
+# All parameters may be part of a loss: a sum of their squares, or a multiple of them by zero.
+_COMPUTES = rb"(?:\b(?:abs|mean|norm|pow|square|sum)\(|\*\*|\* ?0\.?0?\b)"
+_NOT_THEIR_VALUES = rb"(?!.*(?:\b(?:data|detach|item|nelement|numel)\b|clip|grad))"
+PENALISES_ALL = rb"(?m:^)%b.*%b.*\bin\b.*\bparameters\(\)|\bfor\b.*\bparameters\(\)\s*\)?:\s*\n%b.*%b" % (
+    _NOT_THEIR_VALUES,
+    _COMPUTES,
+    _NOT_THEIR_VALUES,
+    _COMPUTES,
+)
+# What replaces a method of an object, which then has code of another place.
+REPLACES_METHODS = (
+    rb"\.forward\s*=(?!=)|\bMethodType\b|\.__get__\(|\bIntermediateLayerGetter\b|\bcreate_feature_extractor\b"
+)
+# Names of modules whose functions are no parts of a model: `torch.norm`.
+NO_MODELS_THESE = frozenset({b"F", b"functional", b"linalg", b"math", b"nn", b"np", b"numpy", b"torch"})

@@ -1,0 +1,85 @@
+"""DDP waits for a layer that nothing uses.
+
+## What it does
+Reports a layer (or an `nn.Parameter`) that a module always makes and nothing uses, in a model that
+`DistributedDataParallel` wraps without `find_unused_parameters=True`, or that `accelerator.prepare` gets.
+
+## Why is this bad?
+DDP sends gradients once all parameters of a bucket have theirs. Those of an unused layer never come, and the second
+step raises `RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one`. On one
+process, where nothing is wrapped, the layer costs memory, and the training works.
+
+## Example
+```python
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.body(x)
+
+model = DistributedDataParallel(Net().to(rank))
+```
+
+## Use instead
+```python
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.body(x)
+
+model = DistributedDataParallel(Net().to(rank))
+```
+Where the layer has to stay, as saved weights have it, freeze it before the model is wrapped, or wrap with
+`find_unused_parameters=True`, which searches the graph of each step.
+
+## Fix safety
+There is only a hint: saved weights, and code elsewhere, may need the layer.
+
+## Limits
+Only layers that a constructor makes under no condition, of classes all of whose bases are known, and whose attribute no
+code of the program reads, of any object. Not reported: parts that only some steps use; models of programs that freeze
+parameters, or make all of them a part of the loss; wrappers that are told of unused parameters in another way; unit
+tests.
+
+## References
+- https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+- torch/csrc/distributed/c10d/reducer.cpp `ensure_prior_reduction_finished`, read in 2.13
+- https://github.com/kohya-ss/sd-scripts/pull/1041
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.gradient_events import LayerUnused
+from trl_lint.domain.engines import DEEPSPEED, SHARDS_PARAMETERS
+from trl_lint.findings import Consequence
+from trl_lint.rules.base import Rule, Site, Violation
+
+
+class UnusedParameter(Rule[LayerUnused]):
+    code = "TRL031"
+    name = "unused-parameter"
+    consequences = (Consequence.CRASH,)
+    preview = True
+
+    def check(self, event: LayerUnused) -> Iterator[Violation]:
+        if event.module.one_process or event.module.engines().are_likely_only(DEEPSPEED | SHARDS_PARAMETERS):
+            return
+        constructor = event.constructor
+        yield Violation(
+            event=event,
+            site=Site(constructor.module, event.made, constructor),
+            message=(
+                f"nothing uses `self.{event.name}`, so its parameters get no gradient: on several GPUs "
+                "DistributedDataParallel waits for these, and the second step raises RuntimeError"
+            ),
+            provenance=event.wrapped,
+            help="remove the layer, or freeze it before the model is wrapped, or pass `find_unused_parameters=True`",
+        )
