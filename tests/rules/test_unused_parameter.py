@@ -209,3 +209,57 @@ def test_it_says_so():
     ]
     assert found.fix is None or not found.fix.edits
     assert shown(program(HEAD_MADE), found) == "self.head"
+
+
+LIGHTNING = """\
+import torch
+from torch import nn
+from lightning import LightningModule, Trainer
+from lightning.pytorch.strategies import DDPStrategy
+
+class Net(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+    def training_step(self, batch, index):
+        return self.body(batch).mean()
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+def main(loader):
+    trainer = Trainer(devices=4, strategy="ddp")
+    trainer.fit(Net(), loader)
+"""
+
+
+@pytest.mark.parametrize("strategy", [
+    '"ddp"',
+    '"ddp_find_unused_parameters_false"',
+    "DDPStrategy()",
+    "DDPStrategy(find_unused_parameters=False)",
+])  # fmt: skip
+def test_lightning_wraps_it(strategy):
+    assert SNIPPETS.findings(LIGHTNING.replace('"ddp"', strategy))
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ('"ddp"', '"ddp_find_unused_parameters_true"'),
+    ('"ddp"', "DDPStrategy(find_unused_parameters=True)"),
+    ('"ddp"', "DDPStrategy(static_graph=True)"),
+    ('"ddp"', '"fsdp"'),
+    ('"ddp"', "strategy"),
+    ("devices=4", "devices=1"),
+    ("from lightning import", "from pytorch_lightning import"),  # which release is not known
+    ("self.body(batch)", "self.head(self.body(batch))"),
+])  # fmt: skip
+def test_lightning_does_not_wait(old, new):
+    assert SNIPPETS.findings(LIGHTNING)
+    assert not SNIPPETS.findings(LIGHTNING.replace(old, new))
+
+
+def test_pytorch_lightning_waits_since_2():
+    old = LIGHTNING.replace("from lightning import", "from pytorch_lightning import")
+    assert SNIPPETS.findings(old.replace("devices=4", 'devices=4, precision="16-mixed"'))

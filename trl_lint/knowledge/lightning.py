@@ -222,6 +222,16 @@ BEFORE_2 = (
     rb"|pytorch_lightning\.(?:core\.(?:lightning|memory)|metrics|lite|plugins\.training_type)|\bDDPPlugin\b"
     rb"|\bTestTubeLogger\b|\bProgressBarBase\b"
 )
+# What it uses that there was not before 2.0: precisions, and arguments of `Trainer`.
+SINCE_2 = (
+    rb"precision[\"']?\s*[=:]\s*[\"'](?:16|32|64|bf16)-(?:mixed|true)[\"']|\buse_distributed_sampler\b|\bbarebones\b"
+    rb"|\bddp_find_unused_parameters_true\b"
+)
+# The strategies that put a module into a DDP that waits for the gradients of all parameters, which it does since 2.0.
+# Source: lightning/pytorch/strategies/ddp.py `StrategyRegistry.register`; pytorch_lightning 1.9.5, the same file,
+# `DDPStrategy.pre_configure_ddp`
+WAIT_FOR_ALL = frozenset({"ddp", "ddp_find_unused_parameters_false", "ddp_notebook", "ddp_spawn"})
+STRATEGY_OF_DDP, STRATEGY_KEYWORD = "DDPStrategy", "strategy"
 # Where a training is: they are not negative, and change.
 COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.

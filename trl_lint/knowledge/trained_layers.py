@@ -29,7 +29,8 @@ READ_NO_PARTS = frozenset(
     {
         *("abc.ABC", "object", "torch.nn.Module", "torch.nn.modules.module.Module", "typing.Generic"),
         *("huggingface_hub.PyTorchModelHubMixin", "huggingface_hub.hub_mixin.PyTorchModelHubMixin"),
-        *("lightning.pytorch.LightningModule", "lightning.pytorch.core.module.LightningModule"),
+        *("lightning.LightningModule", "lightning.pytorch.LightningModule"),
+        "lightning.pytorch.core.module.LightningModule",
         *("pytorch_lightning.LightningModule", "pytorch_lightning.core.module.LightningModule"),
     }
 )
@@ -37,8 +38,8 @@ READ_NO_PARTS = frozenset(
 READ_ANY_PART = frozenset(
     {
         *("__dict__", "__getattr__", "__getattribute__", "__setattr__", "_modules", "_parameters", "add_module"),
-        *("eval_module", "exec", "get_parameter", "get_submodule", "locals", "register_module", "register_parameter"),
-        *("setattr", "state_dict", "vars"),
+        *("eval", "exec", "functional_call", "get_parameter", "get_submodule", "locals", "register_module"),
+        *("register_parameter", "setattr", "vars"),
     }
 )
 # These list all parts of a module: to set them up, or to run them.
@@ -57,9 +58,9 @@ ALLOWED_OTHERWISE = (
     rb"_set_static_graph|_ddp_params_and_buffers_to_ignore|_set_params_and_buffers_to_ignore_for_model|static_graph"
 )
 # How code says so for a wrapper that a library makes.
-TOLD_TO_FIND = rb"find_unused_parameters(?![\"']?\s*[=:]\s*False\b)"
-# A backward pass.
-TRAINS = rb"\bbackward\("
+TOLD_TO_FIND = rb"find_unused_parameters(?!_false|[\"']?\s*[=:]\s*False\b)"
+# A backward pass, or the step before it of a module of Lightning.
+TRAINS = rb"\bbackward\(|\bdef training_step\("
 # Parameters may be frozen.
 FREEZES = rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
 # All parameters may be part of a loss: a sum of their squares, or a multiple of them by zero.

@@ -2,7 +2,8 @@
 
 ## What it does
 Reports a layer (or an `nn.Parameter`) that a module always makes and nothing uses, in a model that
-`DistributedDataParallel` wraps without `find_unused_parameters=True`, or that `accelerator.prepare` gets.
+`DistributedDataParallel` wraps without `find_unused_parameters=True`, that `accelerator.prepare` gets, or that Lightning
+trains with `strategy="ddp"` (since 2.0).
 
 ## Why is this bad?
 DDP sends gradients once all parameters of a bucket have theirs. Those of an unused layer never come, and the second

@@ -5,6 +5,7 @@ Events of a program in which nothing uses `self.head` of a `Net`:
     model = DDP(Net().to(rank))                                    LayerUnused(name="head")
     model = DDP(Net().to(rank), find_unused_parameters=True)       none
     model = accelerator.prepare(Net())                             LayerUnused(name="head")
+    Trainer(strategy="ddp").fit(Net(), loader)                     LayerUnused(name="head"), for Lightning since 2.0
 
 Source: torch/nn/parallel/distributed.py, and csrc/distributed/c10d/reducer.cpp `ensure_prior_reduction_finished`
 """
@@ -14,19 +15,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.gradient_events import LayerUnused
-from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.program.definitions.lightning_trainers import waits_for_all_gradients
+from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
+from trl_lint.analysis.program.syntax import resolved
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.models.unused_layers import unused_layers
+from trl_lint.domain.kinds import class_name_of
+from trl_lint.knowledge.lightning import BEFORE_2, OLD_PACKAGE, SINCE_2, TRAINERS
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
 from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, ALLOWS_UNUSED, FINDS_UNUSED, TOLD_TO_FIND
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
@@ -54,6 +59,26 @@ class UnusedParameters(Observer["Frame"]):
             for each in args.positional:
                 _emit(frame, each, node)
 
+    def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        trainer = class_name_of(receiver)
+        if name == "fit" and trainer in TRAINERS and isinstance(node, cst.Call):
+            model = args.get(0, "model")
+            if class_of(model) is not None and _trains_in_ddp(frame, trainer, node) and not _is_told(frame):
+                _emit(frame, model, node)
+
+
+def _trains_in_ddp(frame: Frame, trainer: str, fit: cst.Call) -> bool:
+    """Whether the Trainer whose `fit` is called puts the module into a DDP that waits for all gradients."""
+    owner = fit.func.value if isinstance(fit.func, cst.Attribute) else None
+    made = None if owner is None else resolved(frame.root, owner)
+    if not isinstance(made, cst.Call) or not waits_for_all_gradients(made):
+        return False
+    if not trainer.startswith(OLD_PACKAGE):
+        return True
+    release = frame.engine.versions.get(OLD_PACKAGE, "")
+    is_old = release.startswith(("0", "1")) or frame.module.mentions(BEFORE_2)
+    return not is_old and (bool(release) or frame.module.mentions(SINCE_2))
+
 
 def _waits_for_all(args: Arguments) -> bool:
     """Whether DDP is made so that it waits for the gradients of all parameters."""
@@ -73,9 +98,10 @@ def _says(frame: Frame, pattern: re.Pattern[bytes]) -> bool:
 
 
 def _emit(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
-    if not isinstance(model, ProjectModel) or not model.grad or is_test(frame.function):
+    cls = class_of(model)
+    if cls is None or model is None or not model.grad or is_test(frame.function):
         return
-    for layer in unused_layers(frame, model.cls):
+    for layer in unused_layers(frame, cls):
         frame.emit(
             LayerUnused,
             node,

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.program.project.project import Module
-from trl_lint.analysis.program.syntax import ancestors, assignments, last_name, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, assignments, keyword_value, last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.lightning import (
     BEFORE_2,
@@ -34,11 +34,15 @@ from trl_lint.knowledge.lightning import (
     ONLY_TRAINERS_TAKE,
     RUNS_OF_TRAINER,
     SHARE_DATA_OUT,
+    STRATEGY_KEYWORD,
+    STRATEGY_OF_DDP,
     VALIDATION_DATA,
+    WAIT_FOR_ALL,
 )
 from trl_lint.knowledge.lightning_runs import PLAIN_LOADER
 from trl_lint.knowledge.process_starts import ELSEWHERE, OF_PROCESSES, STRATEGIES
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
+from trl_lint.knowledge.trained_layers import ALLOWS_UNUSED, FINDS_UNUSED
 
 
 def trainer_by_use(module: Module, root: cst.CSTNode, name: str) -> LibraryInstance | None:
@@ -204,6 +208,27 @@ def _says_off(test: cst.BaseExpression) -> bool:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(cst.Equal() | cst.Is(), right)]):
             return _is_off(left, right)
     return False
+
+
+def waits_for_all_gradients(call: cst.Call) -> bool:
+    """Whether a call makes a Trainer, since 2.0, whose DDP waits for the gradients of all parameters of a module.
+
+    Trainer(devices=4, strategy="ddp"); Trainer(strategy=DDPStrategy(find_unused_parameters=False))
+    """
+    if last_name(call.func) != _TRAINER or any(each.star for each in call.args) or has_one_device(call):
+        return False
+    match keyword_value(call, STRATEGY_KEYWORD):
+        case cst.SimpleString() as name:
+            return str(name.evaluated_value) in WAIT_FOR_ALL
+        case cst.Call(func=func, args=args) if last_name(func) == STRATEGY_OF_DDP:
+            return all(each.keyword is not None and _leaves_ddp_waiting(each) for each in args)
+    return False
+
+
+def _leaves_ddp_waiting(given: cst.Arg) -> bool:
+    name = "" if given.keyword is None else given.keyword.value
+    is_off = isinstance(given.value, cst.Name) and given.value.value == "False"
+    return name not in ALLOWS_UNUSED and (name != FINDS_UNUSED or is_off)
 
 
 def has_one_device(call: cst.Call) -> bool:

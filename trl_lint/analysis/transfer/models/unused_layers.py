@@ -144,6 +144,8 @@ def _has_parameters(frame: Frame, call: cst.Call, depth: int) -> bool:
     if name in table.TRAINED_IF_AFFINE:
         return not any(each.keyword is not None and each.keyword.value in table.AFFINE for each in call.args)
     cls = _class_called(frame, call) if not name else None
+    if cls is not None and not table.ALWAYS_TRAINED.isdisjoint(cls.library_bases()):
+        return True
     if cls is None or depth == _MOST_DEPTH or not is_plain_module(cls):
         return False
     return any(
