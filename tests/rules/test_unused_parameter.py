@@ -263,3 +263,64 @@ def test_lightning_does_not_wait(old, new):
 def test_pytorch_lightning_waits_since_2():
     old = LIGHTNING.replace("from lightning import", "from pytorch_lightning import")
     assert SNIPPETS.findings(old.replace("devices=4", 'devices=4, precision="16-mixed"'))
+
+
+FROZEN = """\
+from torch import nn, optim
+from torch.nn.parallel import DistributedDataParallel as DDP
+from nets import build
+
+def unwrap(model):
+    return model.module if isinstance(model, DDP) else model
+
+def train(args, loader, rank):
+    net = build(args).to(rank)
+    if args.distributed:
+        model = DDP(net, device_ids=[rank])
+    else:
+        model = net
+    inner = unwrap(model)
+    {}
+    optimizer = optim.SGD([each for each in model.parameters() if each.requires_grad], lr=0.1)
+    for x in loader:
+        model(x).mean().backward()
+        optimizer.step()
+"""
+LOOP = "for p in {}.parameters():\n        p.requires_grad = False"
+
+
+@pytest.mark.parametrize("freezing", [
+    LOOP.format("model.module.body"),
+    LOOP.format("model.module.body.layers"),
+    LOOP.format("inner.body"),
+    "for p in inner.body.parameters():\n        p.requires_grad_(False)",
+    "for name, p in inner.body.named_parameters():\n        p.requires_grad = False",
+    "inner.body.requires_grad_(False)",
+    "if args.frozen:\n        inner.body.requires_grad_(False)",
+])  # fmt: skip
+def test_a_part_is_frozen_late(freezing):
+    (found,) = SNIPPETS.findings(FROZEN.format(freezing))
+    part = "model.module.body" if "module" in freezing else "inner.body"
+    assert shown(FROZEN.format(freezing), found).startswith(part)
+    assert found.message.startswith(f"`{part}")
+    assert "is frozen after the model was wrapped" in found.message
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("inner.body.req", "inner.req"),
+    ("inner.body", "other.body"),
+    ("_(False)", "_(True)"),
+    ("inner.body.requires_grad_(False)", "for p in inner.body.parameters():\n        p.requires_grad = args.trains"),
+    ("inner.body.requires_grad_(False)", "inner.body.requires_grad_(False)\n    inner.body.requires_grad_(True)"),
+    ("inner.body.requires_grad_(False)", "inner.body.requires_grad_(False)\n    unfreeze(inner)"),
+    ("inner.body.requires_grad_(False)", "inner.body.requires_grad_(False)\n    model = DDP(inner)"),
+    ("[rank])", "[rank], find_unused_parameters=True)"),
+    ("[rank])", "[rank], **args.options)"),
+    (".backward()", ".item()"),
+    ("    if args.dist", "    for p in net.body.parameters():\n        p.requires_grad = False\n    if args.dist"),
+])  # fmt: skip
+def test_nothing_waits_for_what_is_frozen(old, new):
+    text = FROZEN.format("inner.body.requires_grad_(False)")
+    assert SNIPPETS.findings(text)
+    assert old in text
+    assert not SNIPPETS.findings(text.replace(old, new))

@@ -135,3 +135,14 @@ class LayerUnused(Event):
     made: BaseExpression
     constructor: FunctionInfo
     wrapped: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenLate(Event):
+    """A `part` of a model is frozen after DDP has wrapped it, which waits for its gradients as it trains the rest."""
+
+    mentions = (mentions.LIBRARIES, mentions.WRAPPED)
+    anywhere = True
+
+    part: BaseExpression
+    wrapped: Step

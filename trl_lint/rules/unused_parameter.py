@@ -2,8 +2,10 @@
 
 ## What it does
 Reports a layer (or an `nn.Parameter`) that a module always makes and nothing uses, in a model that
-`DistributedDataParallel` wraps without `find_unused_parameters=True`, that `accelerator.prepare` gets, or that Lightning
-trains with `strategy="ddp"` (since 2.0).
+`DistributedDataParallel` wraps without `find_unused_parameters=True`, that `accelerator.prepare` gets, or that
+Lightning trains with `strategy="ddp"` (since 2.0).
+
+Also reports a part of a model that is frozen after it was wrapped, if the rest is trained next.
 
 ## Why is this bad?
 DDP sends gradients once all parameters of a bucket have theirs. Those of an unused layer never come, and the second
@@ -43,8 +45,9 @@ Where the layer has to stay, as saved weights have it, freeze it before the mode
 There is only a hint: saved weights, and code elsewhere, may need the layer.
 
 ## Limits
-Only layers that a constructor makes under no condition, of classes all of whose bases are known, and whose attribute no
-code of the program reads, of any object. Not reported: parts that only some steps use; models of programs that freeze
+Of layers, only those that a constructor makes under no condition, of classes all of whose bases are known, and whose
+attribute no code of the program reads, of any object. Of parts that are frozen late, only those that the same function
+freezes and trains the rest of. Not reported: parts that only some steps use; unused layers in programs that freeze
 parameters, or make all of them a part of the loss; wrappers that are told of unused parameters in another way; unit
 tests.
 
@@ -58,29 +61,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.gradient_events import LayerUnused
+from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused
 from trl_lint.domain.engines import DEEPSPEED, SHARDS_PARAMETERS
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
+from trl_lint.wording.shown_code import shown_source
 
 
-class UnusedParameter(Rule[LayerUnused]):
+class UnusedParameter(Rule[FrozenLate | LayerUnused]):
     code = "TRL031"
     name = "unused-parameter"
     consequences = (Consequence.CRASH,)
     preview = True
 
-    def check(self, event: LayerUnused) -> Iterator[Violation]:
+    def check(self, event: FrozenLate | LayerUnused) -> Iterator[Violation]:
         if event.module.one_process or event.module.engines().are_likely_only(DEEPSPEED | SHARDS_PARAMETERS):
             return
-        constructor = event.constructor
-        yield Violation(
-            event=event,
-            site=Site(constructor.module, event.made, constructor),
-            message=(
-                f"nothing uses `self.{event.name}`, so its parameters get no gradient: on several GPUs "
-                "DistributedDataParallel waits for these, and the second step raises RuntimeError"
-            ),
-            provenance=event.wrapped,
-            help="remove the layer, or freeze it before the model is wrapped, or pass `find_unused_parameters=True`",
-        )
+        yield _frozen(event) if isinstance(event, FrozenLate) else _unused(event)
+
+
+def _unused(event: LayerUnused) -> Violation:
+    constructor = event.constructor
+    return Violation(
+        event=event,
+        site=Site(constructor.module, event.made, constructor),
+        message=(
+            f"nothing uses `self.{event.name}`, so its parameters get no gradient: on several GPUs "
+            "DistributedDataParallel waits for these, and the second step raises RuntimeError"
+        ),
+        provenance=event.wrapped,
+        help="remove the layer, or freeze it before the model is wrapped, or pass `find_unused_parameters=True`",
+    )
+
+
+def _frozen(event: FrozenLate) -> Violation:
+    return Violation(
+        event=event,
+        message=(
+            f"`{shown_source(event.module, event.part)}` is frozen after the model was wrapped: on several GPUs "
+            "DistributedDataParallel waits for its gradients all the same, and the second step raises RuntimeError"
+        ),
+        provenance=event.wrapped,
+        help="freeze it before the model is wrapped, or pass `find_unused_parameters=True`",
+    )

@@ -4,6 +4,8 @@ Events of a program in which nothing uses `self.head` of a `Net`:
 
     model = DDP(Net().to(rank))                                    LayerUnused(name="head")
     model = DDP(Net().to(rank), find_unused_parameters=True)       none
+    for p in model.module.body.parameters(): p.requires_grad = False
+    loss.backward()                                                FrozenLate, if DDP has wrapped it before
     model = accelerator.prepare(Net())                             LayerUnused(name="head")
     Trainer(strategy="ddp").fit(Net(), loader)                     LayerUnused(name="head"), for Lightning since 2.0
 
@@ -17,15 +19,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.gradient_events import LayerUnused
+from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused
 from trl_lint.analysis.program.definitions.lightning_trainers import waits_for_all_gradients
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
-from trl_lint.analysis.program.syntax import resolved
+from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.models import frozen_late
 from trl_lint.analysis.transfer.models.unused_layers import unused_layers
 from trl_lint.domain.kinds import class_name_of
+from trl_lint.domain.provenance import Step
+from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.lightning import BEFORE_2, OLD_PACKAGE, SINCE_2, TRAINERS
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
@@ -34,9 +39,11 @@ from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, ALLOWS_UNUSED, 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Row
 
+_WRAPPED = "the model is wrapped here, and waits for the gradients of all its parameters"
 # The parameters of DDP that code passes by their places: module, device_ids, output_device.
 _MOST_PLACES = 3
 _ALLOWED_OTHERWISE = re.compile(ALLOWED_OTHERWISE)
@@ -44,7 +51,17 @@ _TOLD_TO_FIND = re.compile(TOLD_TO_FIND)
 
 
 class UnusedParameters(Observer["Frame"]):
-    emits = frozenset({LayerUnused})
+    emits = frozenset({FrozenLate, LayerUnused})
+    statements = (cst.Expr, cst.For)
+
+    def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
+        part = frozen_late.frozen_part(statement)
+        wrapped = None if part is None else frozen_late.wrapped_before(frame, part)
+        if wrapped is None or part is None or is_test(frame.function) or not _waits(frame, wrapped.node):
+            return
+        if frozen_late.is_trained_next(frame, statement) and not frozen_late.may_be_frozen_before(frame, wrapped.node):
+            step = Step(wrapped.module, wrapped.node, _WRAPPED)
+            frame.emit(FrozenLate, part, part=part, wrapped=step)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         if name == DDP and _waits_for_all(args) and not _says(frame, _ALLOWED_OTHERWISE):
@@ -65,6 +82,18 @@ class UnusedParameters(Observer["Frame"]):
             model = args.get(0, "model")
             if class_of(model) is not None and _trains_in_ddp(frame, trainer, node) and not _is_told(frame):
                 _emit(frame, model, node)
+
+
+def _waits(frame: Frame, wrapping: cst.CSTNode) -> bool:
+    """Whether a call wraps a model so that DDP waits for the gradients of all parameters."""
+    args = wrapping.args if isinstance(wrapping, cst.Call) else ()
+    if any(each.star for each in args) or _says(frame, _ALLOWED_OTHERWISE):
+        return False
+    names = {each.keyword.value: each.value for each in args if each.keyword is not None}
+    told = names.get(FINDS_UNUSED)
+    is_off = told is None or (isinstance(told, cst.Name) and told.value == "False")
+    is_told = last_name(callee_of(wrapping)) == PREPARE and _is_told(frame)
+    return is_off and ALLOWS_UNUSED.isdisjoint(names) and not is_told
 
 
 def _trains_in_ddp(frame: Frame, trainer: str, fit: cst.Call) -> bool:
@@ -109,7 +138,7 @@ def _emit(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
             name=layer.part.name,
             made=layer.part.target,
             constructor=layer.part.constructor,
-            wrapped=frame.step(node, "the model is wrapped here, and waits for the gradients of all its parameters"),
+            wrapped=frame.step(node, _WRAPPED),
         )
 
 

@@ -1,0 +1,134 @@
+"""Parts of a model that a function freezes after it was wrapped, and before it trains the rest.
+
+For example, after `model = DDP(model)`:
+
+    for p in model.module.body.parameters():           frozen late: DDP waits for the gradients that these had then
+        p.requires_grad = False
+    for batch in loader: model(batch).mean().backward()
+
+    for p in model.parameters(): p.requires_grad = False     not reported: without any gradient, DDP waits for none
+
+Not if anything is trained again, or wrapped again, before the backward pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.project.import_lines import codes_of_programs
+from trl_lint.analysis.program.syntax import ancestors, assignments, below, last_name, names_in, of_class, precedes
+from trl_lint.analysis.state.callees import function_of
+from trl_lint.domain.provenance import steps
+from trl_lint.domain.values import Value, Wrapping
+from trl_lint.knowledge.models import INNER_MODEL, LIST_PARAMETERS
+from trl_lint.knowledge.trained_layers import FREEZES, FREEZES_IN_PLACE
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.provenance import Step
+
+_FLAG = "requires_grad"
+_WRAPS = frozenset({"DDP", "DistributedDataParallel", "prepare"})
+_HELD = (Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED)
+
+
+def frozen_part(statement: cst.CSTNode) -> cst.BaseExpression | None:
+    """The module whose parameters a statement freezes, all of them or those with a text in their names."""
+    match statement:
+        case cst.Expr(cst.Call(cst.Attribute(value=part, attr=cst.Name(name)), [cst.Arg(cst.Name("False"))])):
+            return part if name == FREEZES_IN_PLACE else None
+        case cst.For(iter=cst.Call(cst.Attribute(value=part, attr=cst.Name(name)), []), body=body, orelse=None):
+            return part if name in LIST_PARAMETERS and _freezes(_only(body)) else None
+    return None
+
+
+def _only(body: cst.BaseSuite) -> cst.CSTNode | None:
+    statements = body.body if len(body.body) == 1 else ()
+    for each in statements:
+        if isinstance(each, cst.SimpleStatementLine):
+            return each.body[0] if len(each.body) == 1 else None
+        return each
+    return None
+
+
+def _freezes(statement: cst.CSTNode | None) -> bool:
+    match statement:
+        case cst.Assign([cst.AssignTarget(cst.Attribute(cst.Name(), cst.Name(name)))], cst.Name("False")):
+            return name == _FLAG
+        case cst.Expr(cst.Call(cst.Attribute(cst.Name(), cst.Name(name)), [cst.Arg(cst.Name("False"))])):
+            return name == FREEZES_IN_PLACE
+    return False
+
+
+def wrapped_before(frame: Frame, part: cst.BaseExpression) -> Step | None:
+    """Where the model was wrapped of which an expression is a part: `model.module.body`; None if it is not known."""
+    is_part = False
+    while isinstance(part, cst.Attribute):
+        if part.attr.value == INNER_MODEL:
+            return _wrapping_step(frame.value_of(part.value)) if is_part else None
+        is_part, part = True, part.value
+    value = frame.value_of(part) if is_part and isinstance(part, cst.Name) else None
+    return _wrapping_step(value) if value is not None and value.wrapping is Wrapping.UNWRAPPED else None
+
+
+def _wrapping_step(model: Value) -> Step | None:
+    if model.wrapping not in _HELD:
+        return None
+    made = (each for each in steps(model.provenance) if isinstance(each.node, cst.Call))
+    return next((each for each in made if last_name(each.node.func) in _WRAPS), None)  # type: ignore[attr-defined]
+
+
+def may_be_frozen_before(frame: Frame, wrapping: cst.CSTNode) -> bool:
+    """Whether the parts of a model may be frozen already as it is wrapped: by the function, or by another file."""
+    root, project, here = frame.root, frame.engine.project, frame.module.path
+    if any(_freezes(each) for each in below(root) if precedes(root, each, wrapping)):
+        return True
+    codes = codes_of_programs(project, here)
+    return codes is None or any(_FREEZES.search(code) for path, code in codes.items() if path != here)
+
+
+_FREEZES = re.compile(FREEZES)
+
+
+def is_trained_next(frame: Frame, statement: cst.CSTNode) -> bool:
+    """Whether a backward pass follows a statement in its function, before anything is trained or wrapped again."""
+    for each in _following(frame.root, statement):
+        if _may_change_it(each):
+            return False
+        if _trains(frame, each):
+            return True
+    return False
+
+
+def _may_change_it(statement: cst.CSTNode) -> bool:
+    """Whether a statement may train parameters again, or wrap a model."""
+    names = {last_name(call.func) for call in of_class(statement, cst.Call)}
+    if not names.isdisjoint(_SWITCH) or any("freeze" in each for each in names):
+        return True
+    return any(last_name(target) == _FLAG for target, _ in assignments(statement))
+
+
+_SWITCH = _WRAPS | {FREEZES_IN_PLACE}
+
+
+def _following(root: cst.CSTNode, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The statements after one in its block, then those after that block in the one around it, and so on."""
+    inner = statement
+    for around in reversed(ancestors(root, statement)):
+        body = getattr(around, "body", ())
+        if isinstance(around, (cst.IndentedBlock, cst.Module)) and any(each is inner for each in body):
+            place = next(index for index, each in enumerate(body) if each is inner)
+            yield from body[place + 1 :]
+        inner = around
+
+
+def _trains(frame: Frame, statement: cst.CSTNode) -> bool:
+    calls = of_class(statement, cst.Call)
+    if any(last_name(each.func) == "backward" for each in calls):
+        return True
+    called = (function_of(frame, each.func) for each in calls if isinstance(each.func, (cst.Attribute, cst.Name)))
+    return any(each is not None and "backward" in names_in(each.node) for each in called)
