@@ -324,3 +324,71 @@ def test_nothing_waits_for_what_is_frozen(old, new):
     assert SNIPPETS.findings(text)
     assert old in text
     assert not SNIPPETS.findings(text.replace(old, new))
+
+
+ENCODER = """\
+from accelerate import Accelerator
+from torch import nn, optim
+from transformers import AutoModel, BertModel, BertPreTrainedModel, ElectraModel, ViTModel
+
+class Scorer(nn.Module):
+    def __init__(self, config, name):
+        super().__init__()
+        self.bert = BertModel(config)
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, inputs, labels):
+        outputs = self.bert(**inputs)
+        return self.head(outputs.last_hidden_state)
+
+def train(config, loader):
+    accelerator = Accelerator()
+    model = Scorer(config, "bert-base-uncased")
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for inputs, labels in loader:
+        accelerator.backward(model(inputs, labels).mean())
+        optimizer.step()
+"""
+MADE, RUN, READ = "BertModel(config)", "outputs = self.bert(**inputs)\n", "outputs.last_hidden_state"
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (MADE, "BertModel.from_pretrained(name)"),
+    (MADE, "ViTModel.from_pretrained(name, output_attentions=True)"),
+    (MADE, 'AutoModel.from_pretrained("bert-base-uncased")'),
+    (MADE, 'AutoModel.from_pretrained("FacebookAI/roberta-large")'),
+    (READ, "outputs[0]"),
+    (READ, "outputs['last_hidden_state']"),
+    (READ, "outputs.hidden_states[-1]"),
+    (READ, "self.bert(**inputs)[0]"),
+    ("nn.Module)", "BertPreTrainedModel)"),
+    ("nn.Linear(8, 1)", "nn.Linear(self.bert.config.hidden_size, 1)"),
+])  # fmt: skip
+def test_a_pooler_is_unread(old, new):
+    assert old in ENCODER
+    (found,) = SNIPPETS.findings(ENCODER.replace(old, new))
+    assert found.message.startswith("nothing uses what the pooler of `self.bert` makes, so its parameters get no grad")
+    assert found.help.startswith("make it with `add_pooling_layer=False`, or")
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (MADE, "BertModel(config, add_pooling_layer=False)"),
+    (MADE, "BertModel(config, False)"),
+    (MADE, "BertModel.from_pretrained(name, add_pooling_layer=False)"),
+    (MADE, "BertModel.from_pretrained(name, **config)"),
+    (MADE, "AutoModel.from_pretrained(name)"),
+    (MADE, 'AutoModel.from_pretrained("distilbert-base-uncased")'),
+    (MADE, "ElectraModel(config)"),
+    (READ, "outputs.pooler_output"),
+    (READ, "outputs[1]"),
+    (READ, "outputs[labels]"),
+    (READ, "pick(outputs)"),
+    (RUN, "outputs, pooled = self.bert(**inputs, return_dict=False)\n"),
+    (RUN, RUN + "        self.seen = outputs\n"),
+    (RUN, RUN + "        pool(self.bert)\n"),
+    (RUN, RUN + "        for p in self.bert.parameters():\n            p.requires_grad = False\n"),
+])  # fmt: skip
+def test_a_pooler_may_be_read(old, new):
+    assert old in ENCODER
+    assert not SNIPPETS.findings(ENCODER.replace(old, new))

@@ -125,7 +125,8 @@ class TrainedBare(Event):
 class LayerUnused(Event):
     """A model is wrapped, at the node, that has a layer whose parameters no code uses, and DDP waits for these.
 
-    name: the attribute. made: the place of the layer in the constructor of its class. wrapper: who wraps it.
+    name: the attribute. is_pooler: whether it is an encoder of which only the pooler is unused. made: the place of the
+    layer in its constructor. wrapped: where the model is.
     """
 
     mentions = (mentions.LIBRARIES, mentions.WRAPPED)
@@ -135,6 +136,7 @@ class LayerUnused(Event):
     made: BaseExpression
     constructor: FunctionInfo
     wrapped: Step
+    is_pooler: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

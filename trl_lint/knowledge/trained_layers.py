@@ -5,6 +5,8 @@ Read from torch 2.13.0: nn/modules, nn/parallel/distributed.py, csrc/distributed
 
 from __future__ import annotations
 
+import re
+
 from trl_lint.knowledge.models import HAVE_PARAMETERS, LAYERS
 
 # Layers with parameters unless one of these is off; `InstanceNorm2d` has none by default.
@@ -50,6 +52,40 @@ FREEZES_IN_PLACE = "requires_grad_"
 # Methods by which a module is set up.
 SET_UP = frozenset({"apply", "bfloat16", "cpu", "cuda", "double", "float", "half", "reset_parameters", "to"})
 TENSOR_OF_PARAMETER = "data"
+
+# Models of transformers that have a pooler with parameters, unless they are told not to, and the names of weights that
+# `AutoModel` loads into one. What it gives is in `pooler_output`, or comes second where the model returns a tuple.
+# Source: transformers 4.51.3 and 5.24.0, models/*/modeling_*.py
+HAVE_POOLER = frozenset(
+    f"transformers.{name}Model"
+    for name in (
+        *("Albert", "Bert", "BigBird", "Bros", "Camembert", "Canine", "Data2VecText", "DeiT", "Ernie", "Esm", "IBert"),
+        *("Lilt", "Longformer", "Luke", "MPNet", "MarkupLM", "MegatronBert", "RemBert", "Roberta"),
+        *("RobertaPreLayerNorm", "Tapas", "ViT", "Vilt", "VisualBert", "XLMRoberta", "XLMRobertaXL"),
+    )
+)
+LOADS_ANY, LOADS, POOLER_OPTION, POOLER = "transformers.AutoModel", "from_pretrained", "add_pooling_layer", rb"pooler"
+WEIGHTS_WITH_POOLER = re.compile(
+    r"(?:(?:google-bert|FacebookAI|albert|google)/)?(?:bert-(?:base|large)-[\w-]+|(?:xlm-)?roberta-(?:base|large)"
+    r"|albert-(?:base|large|xlarge|xxlarge)-v\d|vit-(?:base|large)-patch\d+-\d+(?:-in21k)?)"
+)
+# What an output has besides, and what such a model has that is no use of its pooler.
+WITHOUT_POOLED = frozenset({"attentions", "cross_attentions", "hidden_states", "last_hidden_state", "past_key_values"})
+PARTS_BEFORE_POOLER = frozenset(
+    {
+        *(
+            "config",
+            "device",
+            "dtype",
+            "embeddings",
+            "encoder",
+            "get_input_embeddings",
+            "gradient_checkpointing_disable",
+        ),
+        *("gradient_checkpointing_enable", "resize_token_embeddings", "set_input_embeddings", "to", "train"),
+    }
+)
+PLAIN_BASES_OF = ("transformers.", "PreTrainedModel")
 
 # DDP does without the gradients of some parameters if it is told so, by an argument or otherwise.
 FINDS_UNUSED = "find_unused_parameters"

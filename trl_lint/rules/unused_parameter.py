@@ -5,7 +5,8 @@ Reports a layer (or an `nn.Parameter`) that a module always makes and nothing us
 `DistributedDataParallel` wraps without `find_unused_parameters=True`, that `accelerator.prepare` gets, or that
 Lightning trains with `strategy="ddp"` (since 2.0).
 
-Also reports a part of a model that is frozen after it was wrapped, if the rest is trained next.
+Also reports an encoder of transformers of whose output only `last_hidden_state` is read, as it makes a pooler, too; and
+a part of a model that is frozen after it was wrapped, if the rest is trained next.
 
 ## Why is this bad?
 DDP sends gradients once all parameters of a bucket have theirs. Those of an unused layer never come, and the second
@@ -82,16 +83,23 @@ class UnusedParameter(Rule[FrozenLate | LayerUnused]):
 
 def _unused(event: LayerUnused) -> Violation:
     constructor = event.constructor
+    unused, remedy = f"nothing uses `self.{event.name}`, so its", _WITHOUT_LAYER
+    if event.is_pooler:
+        unused, remedy = f"nothing uses what the pooler of `self.{event.name}` makes, so its", _WITHOUT_POOLER
     return Violation(
         event=event,
         site=Site(constructor.module, event.made, constructor),
         message=(
-            f"nothing uses `self.{event.name}`, so its parameters get no gradient: on several GPUs "
+            f"{unused} parameters get no gradient: on several GPUs "
             "DistributedDataParallel waits for these, and the second step raises RuntimeError"
         ),
         provenance=event.wrapped,
-        help="remove the layer, or freeze it before the model is wrapped, or pass `find_unused_parameters=True`",
+        help=f"{remedy}, or pass `find_unused_parameters=True`",
     )
+
+
+_WITHOUT_LAYER = "remove the layer, or freeze it before the model is wrapped"
+_WITHOUT_POOLER = "make it with `add_pooling_layer=False`"
 
 
 def _frozen(event: FrozenLate) -> Violation:

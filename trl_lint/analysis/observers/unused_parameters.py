@@ -136,6 +136,7 @@ def _emit(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
             node,
             tag=(layer.cls, layer.part.name),
             name=layer.part.name,
+            is_pooler=layer.is_pooler,
             made=layer.part.target,
             constructor=layer.part.constructor,
             wrapped=frame.step(node, _WRAPPED),

@@ -31,6 +31,7 @@ from trl_lint.knowledge.trained_layers import (
     FREEZES_IN_PLACE,
     IN_PLACE,
     LIST_ALL_PARTS,
+    PLAIN_BASES_OF,
     READ_ANY_PART,
     READ_NO_PARTS,
     SET_UP,
@@ -80,7 +81,13 @@ def is_plain_module(cls: ClassInfo) -> bool:
     """Whether all bases of a class are known, and none of them uses its parts by itself."""
     lineage = cls.project_lineage()
     bases = {each for each in cls.lineage() if each not in lineage}
-    return bool(bases) and bases <= READ_NO_PARTS
+    return bool(bases) and all(each in READ_NO_PARTS or _is_pretrained(each) for each in bases)
+
+
+def _is_pretrained(base: object) -> bool:
+    """Whether a base is one of those by which transformers loads models, which leave what is run to their heirs."""
+    package, ending = PLAIN_BASES_OF
+    return isinstance(base, str) and base.startswith(package) and base.endswith(ending)
 
 
 def _constructors(cls: ClassInfo) -> Iterator[FunctionInfo]:

@@ -23,6 +23,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.definitions.unread_layers import MadePart, is_plain_module, made_parts, unread_parts
+from trl_lint.analysis.program.definitions.unread_poolers import is_pooler_unread
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
 from trl_lint.analysis.program.syntax import keyword_value
 from trl_lint.analysis.state.callees import library_function_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 _MOST_DEPTH = 8
 _MOST_CLASSES = 80
 _SILENT = re.compile(b"|".join((table.FREEZES, table.PENALISES_ALL, table.REPLACES_METHODS)))
+_POOLER = re.compile(table.POOLER)
 _TRAINS = re.compile(table.TRAINS)
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
 _TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
@@ -46,10 +48,11 @@ _WORD = re.compile(rb"\w+")
 
 
 class UnusedLayer(NamedTuple):
-    """A part of the objects of a class that nothing uses."""
+    """A part of the objects of a class that nothing uses, or (is_pooler) whose pooler nothing uses."""
 
     cls: ClassInfo
     part: MadePart
+    is_pooler: bool = False
 
 
 def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
@@ -62,7 +65,12 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
         return []
     if any(_SILENT.search(each) for each in codes.values()):
         return []
-    return [each for each in unread if not _is_read_elsewhere(each.cls, each.part, codes)]
+    reads_pooled = any(_POOLER.search(each) for each in codes.values())
+    return [
+        each
+        for each in unread
+        if not (each.is_pooler and reads_pooled) and not _is_read_elsewhere(each.cls, each.part, codes)
+    ]
 
 
 def _classes_in(frame: Frame, cls: ClassInfo) -> Sequence[ClassInfo]:
@@ -82,6 +90,31 @@ def _unread_layers(frame: Frame, cls: ClassInfo) -> Iterator[UnusedLayer]:
     for part in unread_parts(cls):
         if _is_trained(Frame(frame.engine, part.constructor.module), part.value):
             yield UnusedLayer(cls, part)
+    for part in made_parts(cls):
+        if _has_pooler(Frame(frame.engine, part.constructor.module), part.value) and is_pooler_unread(cls, part):
+            yield UnusedLayer(cls, part, is_pooler=True)
+
+
+def _has_pooler(frame: Frame, value: cst.BaseExpression) -> bool:
+    """Whether an expression makes an encoder of transformers with a pooler."""
+    makers = list(_makers(frame, value)) if isinstance(value, cst.Call) else []
+    call = makers[0] if len(makers) == 1 else None
+    if call is None or any(each.star for each in call.args) or keyword_value(call, table.POOLER_OPTION) is not None:
+        return False
+    name = library_function_of(frame, call.func)
+    owner, _, method = name.rpartition(".")
+    if name in table.HAVE_POOLER:
+        return len(call.args) == 1  # the second one is the option
+    if method != table.LOADS or owner not in (*table.HAVE_POOLER, table.LOADS_ANY):
+        return False
+    return owner != table.LOADS_ANY or _names_weights_with_pooler(call)
+
+
+def _names_weights_with_pooler(call: cst.Call) -> bool:
+    match call.args:
+        case [cst.Arg(value=cst.SimpleString() as name), *_]:
+            return table.WEIGHTS_WITH_POOLER.fullmatch(str(name.evaluated_value)) is not None
+    return False
 
 
 def _classes_of(frame: Frame, part: MadePart) -> Iterator[ClassInfo]:
@@ -159,7 +192,8 @@ def _has_parameters(frame: Frame, call: cst.Call, depth: int) -> bool:
 def _is_read_elsewhere(cls: ClassInfo, part: MadePart, codes: Mapping[Path, bytes]) -> bool:
     """Whether other code than that of a class may use its part: of any object, or by the name as a text."""
     name = part.name.encode()
-    reads = re.compile(rb"(?:(?<![\w.])(\w+)|[\w\])])\s*\.\s*%b\b|[\"'][^\"'\s]*\b%b\b[^\"'\s]*[\"']" % (name, name))
+    as_text = rb"[\"'](?:[^\"'\s]*[.}])?%b(?:[.{][^\"'\s]*)?[\"']" % name
+    reads = re.compile(rb"(?:(?<![\w.])(\w+)|[\w\])])\s*\.\s*%b\b|%b" % (name, as_text))
     known = {each.name.encode() for each in cls.project_lineage()}
     heirs = _heirs(cls.name.encode(), codes.values()) - known
     for code in codes.values():
