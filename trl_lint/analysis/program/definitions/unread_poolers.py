@@ -75,7 +75,7 @@ def _are_first_reads(function: cst.FunctionDef, name: str, assigned: cst.CSTNode
     uses = [each for each in value_names(function) if each.value == name]
     targets = {id(each.target) for each in getattr(assigned, "targets", ())}
     reads = [each for each in uses if id(each) not in targets]
-    return bool(reads) and all(
+    return all(
         not isinstance(around[-1], cst.Assign) and _is_first_read(function, each, around)
         for each in reads
         if (around := ancestors(function, each))
