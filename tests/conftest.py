@@ -38,6 +38,23 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         # Registered first, so called last: otherwise everything that a worker holds would be freed object by object.
         atexit.register(partial(_end, os.getpid()))
+        _tell_less(config)
+
+
+def _tell_less(config):
+    """A worker tells how each test ends, and what fails or is skipped around it: of the rest nothing is shown."""
+    asked = config.option
+    if asked.verbose > 0 or getattr(asked, "durations", None) or getattr(asked, "xmlpath", None):
+        return
+    for told in filter(None, (getattr(each, "sendevent", None) for each in config.pluginmanager.get_plugins())):
+        told.__self__.sendevent = partial(_tell, told)
+
+
+def _tell(told, name, **event):
+    report = event["data"] if name == "testreport" else None
+    is_well = report and report["when"] != "call" and report["outcome"] == "passed" and not report["sections"]
+    if not is_well and name not in ("logstart", "logfinish"):
+        told(name, **event)
 
 
 def _end(worker):
