@@ -108,7 +108,7 @@ def become(streams: str, words: list[str], folder: str, environment: dict[str, s
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.path[0] = folder
+    sys.path[:1] = [folder, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv[1:] = words[1:]
     try:
         runpy.run_module(words[0], run_name="__main__", alter_sys=True)

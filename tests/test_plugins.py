@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forks
 import pytest
 from once import once
 from wheels import built
@@ -52,9 +53,17 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, site: Path | None, *args: str, module: str = "trl_lint") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(site or ""), "TRL_LINT_NO_CACHE": "1"}
+    return forks.module(module, *args, folder=project, environment=environment_of(site))
+
+
+def run_alone(project: Path, site: Path, *args: str, module: str = "trl_lint") -> subprocess.CompletedProcess[str]:
+    """In a process of its own, as users do."""
     command = [sys.executable, "-m", module, *args]
-    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=project, env=environment_of(site), capture_output=True, text=True, check=False)
+
+
+def environment_of(site: Path | None) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(site or ""), "TRL_LINT_NO_CACHE": "1"}
 
 
 def codes(done: subprocess.CompletedProcess[str]) -> list[tuple[str, int]]:
@@ -63,7 +72,8 @@ def codes(done: subprocess.CompletedProcess[str]) -> list[tuple[str, int]]:
 
 
 def test_its_rule_and_its_rows_are_used_where_the_project_says_so(installed: Path, project: Path) -> None:
-    assert codes(run(project, installed, "--output-format", "json", ".")) == [("TRL801", 12), ("TRL006", 14)]
+    for start in (run_alone, run):
+        assert codes(start(project, installed, "--output-format", "json", ".")) == [("TRL801", 12), ("TRL006", 14)]
     (project / "pyproject.toml").write_text("[tool.trl-lint]\n")
     assert codes(run(project, installed, "--output-format", "json", ".")) == []
 
@@ -84,7 +94,7 @@ def test_its_fix_is_made(installed: Path, project: Path) -> None:
 
 
 def test_flake8_has_it_too(installed: Path, project: Path) -> None:
-    done = run(project, installed, "--select", "TRL", "train.py", module="flake8")
+    done = run_alone(project, installed, "--select", "TRL", "train.py", module="flake8")
     assert [line.split()[1] for line in done.stdout.splitlines()] == ["TRL801", "TRL006"], done.stdout + done.stderr
 
 
