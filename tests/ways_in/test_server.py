@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import PurePath
 
+import forks
 import pytest
 from samples import BASE, BROKEN, FIXTURES, MINE, marks, unmarked
 
@@ -45,10 +46,8 @@ def written(path, text):
 
 def fixed_by_command_line(path, *options):
     """The result of `trl-lint --fix` for a file."""
-    command = [sys.executable, "-m", "trl_lint", "--fix", *options, "-"]
-    asked = [*command[:-1], "--stdin-filename", str(path), "-"]
-    done = subprocess.run(asked, input=path.read_bytes(), capture_output=True, check=False)
-    return done.stdout.decode()
+    done = forks.module("trl_lint", "--fix", *options, "--stdin-filename", path, "-", stdin=path.read_bytes())
+    return done.stdout
 
 
 def places(found):
