@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from evaluation import compare
 from evaluation.compare import Lint, Row, compared, differences, lint
 
 
@@ -54,9 +55,10 @@ def test_findings_are_read_from_a_version_in_a_folder(tmp_path):
     assert found.rows == [Row("a.py", 1, 2, "TRL001", "", "[]", "words")] and found.seconds > 0
 
 
-def test_what_differs_is_counted_and_shown(tmp_path, capsys):
+def test_what_differs_is_counted_and_shown(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(compare, "SECONDS_MORE", 0.3)
     old, new = a_version(tmp_path / "old", a_finding(tmp_path)), a_version(tmp_path / "new")
-    slow = a_version(tmp_path / "slow", before="import time\nwhile time.process_time() < 2.5: pass")
+    slow = a_version(tmp_path / "slow", before="import time\nwhile time.process_time() < 0.8: pass")
     roots = [("mine", tmp_path)]
     assert compared(roots, old, old, verbose=True) == 0
     assert compared(roots, old, new, verbose=True) == 1
