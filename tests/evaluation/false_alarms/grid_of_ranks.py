@@ -85,6 +85,13 @@ def half_of_nodes(rank, size):
     dist.barrier()
 
 
+def beyond_no_number(rank):
+    shape = ()
+    if rank >= shape:
+        return  # expect: TRL006
+    dist.barrier()
+
+
 def main():
     dist.init_process_group("nccl")
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -98,6 +105,7 @@ def main():
     in_cube(rank, size)
     in_rectangle(rank, size, 4)
     half_of_nodes(rank, size)
+    beyond_no_number(rank)
 
 
 main()

@@ -110,4 +110,5 @@ def _known(frame: Frame, number: cst.BaseExpression) -> cst.BaseExpression:
     number = resolved(frame.root, number)
     while isinstance(number, cst.Call) and last_name(number.func) in ROUNDED and len(number.args) == 1:
         number = number.args[0].value
-    return number.with_changes(lpar=(), rpar=()) if number.lpar else number
+    needs_brackets = isinstance(number, (cst.GeneratorExp, cst.Tuple))
+    return number.with_changes(lpar=(), rpar=()) if number.lpar and not needs_brackets else number
