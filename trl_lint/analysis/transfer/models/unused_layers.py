@@ -156,8 +156,7 @@ def _held(holder: cst.BaseExpression) -> Sequence[cst.BaseExpression]:
 def _class_called(frame: Frame, call: cst.Call) -> ClassInfo | None:
     if not isinstance(call.func, (cst.Name, cst.Attribute)):
         return None
-    known = frame.engine.lookup(frame, call.func.value) if isinstance(call.func, cst.Name) else None
-    value = None if known is None else frame.engine.settle(known)
+    value = frame.engine.evaluate(frame, call.func)
     return value.cls.origin if isinstance(value, ClassValue) else None
 
 
