@@ -197,6 +197,23 @@ def test_accelerate_wraps_it():
         assert reported(HEAD_MADE, train=told_so) is expected
 
 
+def test_a_program_without_an_optimizer_only_evaluates():
+    evaluating = TRAIN.replace("torch.optim.SGD(model.parameters(), lr=0.1)", "args.steps")
+    evaluating = evaluating.replace("optimizer", "steps") + "\nif __name__ == '__main__':\n    train()\n"
+    assert not reported(HEAD_MADE, train=evaluating)
+    assert reported(HEAD_MADE, train=evaluating.replace("args.steps", "make_optimizer(model)"))
+
+
+def test_a_trainer_searches_for_unused_parameters():
+    trainer = PREPARED.replace("def train(loader)", "def train(self, loader)").replace("    accel", "    _, accel")
+    trainer = "from transformers import Trainer\n\nclass Own(Trainer):\n" + indent(trainer, "    ")
+    trainer = trainer.replace("_, accelerator = Accelerator()", "accelerator = self.accelerator").replace("_, ", "")
+    assert not reported(HEAD_MADE, train="\n" + trainer)
+    assert reported(
+        HEAD_MADE, train="\n" + trainer.replace("(Trainer)", "").replace("self.acc", "Accelerator() or self.acc")
+    )
+
+
 def test_it_says_so():
     (found,) = SNIPPETS.findings(program(HEAD_MADE))
     assert found.consequence is Consequence.CRASH

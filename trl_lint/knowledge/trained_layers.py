@@ -97,6 +97,8 @@ ALLOWED_OTHERWISE = (
 TOLD_TO_FIND = rb"find_unused_parameters(?!_false|[\"']?\s*[=:]\s*False\b)"
 # A backward pass, or the step before it of a module of Lightning.
 TRAINS = rb"\bbackward\(|\bdef training_step\("
+# What a program that trains mentions, besides, and what a program is told by.
+OPTIMISES, IS_PROGRAM = rb"(?i)optim|\bdef training_step\(", rb"__main__"
 # Parameters may be frozen.
 FREEZES = rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
 # All parameters may be part of a loss: a sum of their squares, or a multiple of them by zero.

@@ -30,8 +30,10 @@ from trl_lint.analysis.transfer.models import frozen_late
 from trl_lint.analysis.transfer.models.unused_layers import unused_layers
 from trl_lint.domain.kinds import class_name_of
 from trl_lint.domain.provenance import Step
+from trl_lint.knowledge import library
 from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.lightning import BEFORE_2, OLD_PACKAGE, SINCE_2, TRAINERS
+from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch_distributed import DDP
 from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, ALLOWS_UNUSED, FINDS_UNUSED, TOLD_TO_FIND
@@ -72,7 +74,9 @@ class UnusedParameters(Observer["Frame"]):
     ) -> None:
         if not isinstance(row, Function) or row.returns != Transfer.PREPARED:
             return
-        if any(isinstance(each, ProjectModel) for each in args.positional) and not _is_told(frame):
+        if _is_of_trainer(frame) or not any(isinstance(each, ProjectModel) for each in args.positional):
+            return
+        if not _is_told(frame):
             for each in args.positional:
                 _emit(frame, each, node)
 
@@ -107,6 +111,15 @@ def _trains_in_ddp(frame: Frame, trainer: str, fit: cst.Call) -> bool:
     release = frame.engine.versions.get(OLD_PACKAGE, "")
     is_old = release.startswith(("0", "1")) or frame.module.mentions(BEFORE_2)
     return not is_old and (bool(release) or frame.module.mentions(SINCE_2))
+
+
+def _is_of_trainer(frame: Frame) -> bool:
+    """Whether the code is that of a Trainer, whose Accelerator searches for unused parameters by default.
+
+    Source: transformers, trainer.py `Trainer._wrap_model`, read in 4.51.3
+    """
+    bases = () if frame.cls is None else frame.cls.library_bases()
+    return any(library.is_subclass(each, TRAINER, frame.engine.versions) for each in bases)
 
 
 def _waits_for_all(args: Arguments) -> bool:

@@ -27,6 +27,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, parts_of_target, self_attribute
+from trl_lint.knowledge.models import LIST_PARTS
 from trl_lint.knowledge.trained_layers import (
     FREEZES_IN_PLACE,
     IN_PLACE,
@@ -69,9 +70,9 @@ def made_parts(cls: ClassInfo) -> tuple[MadePart, ...]:
 def unread_parts(cls: ClassInfo) -> tuple[MadePart, ...]:
     """Those of them that no code of the class, and of its bases, uses; empty if it may use any."""
     nodes = [base.node for base in cls.project_lineage()]
-    if any(map(_reads_any_part, nodes)):
-        return ()
     defined = {each.name.value for node in nodes for each in of_class(node, cst.FunctionDef)}
+    if any(map(_reads_any_part, nodes)) or not LIST_PARTS.isdisjoint(defined):
+        return ()
     return tuple(
         part for part in made_parts(cls) if part.name not in defined and not any(_is_used(node, part) for node in nodes)
     )

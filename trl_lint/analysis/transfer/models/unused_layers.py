@@ -41,7 +41,7 @@ _MOST_DEPTH = 8
 _MOST_CLASSES = 80
 _SILENT = re.compile(b"|".join((table.FREEZES, table.PENALISES_ALL, table.REPLACES_METHODS)))
 _POOLER = re.compile(table.POOLER)
-_TRAINS = re.compile(table.TRAINS)
+_TRAINS, _OPTIMISES, _IS_PROGRAM = (re.compile(each) for each in (table.TRAINS, table.OPTIMISES, table.IS_PROGRAM))
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
 _TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
@@ -61,7 +61,7 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
     if not unread:
         return []
     codes = codes_of_programs(frame.engine.project, frame.module.path)
-    if codes is None or not any(_TRAINS.search(each) for each in codes.values()):
+    if codes is None or not _trains(codes, frame.module.path):
         return []
     if any(_SILENT.search(each) for each in codes.values()):
         return []
@@ -71,6 +71,13 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
         for each in unread
         if not (each.is_pooler and reads_pooled) and not _is_read_elsewhere(each.cls, each.part, codes)
     ]
+
+
+def _trains(codes: Mapping[Path, bytes], path: Path) -> bool:
+    """Whether programs train, and a file, if it is one itself: what only evaluates may import code that trains."""
+    if _IS_PROGRAM.search(codes.get(path, b"")) and not _OPTIMISES.search(codes.get(path, b"")):
+        return False
+    return any(_TRAINS.search(each) for each in codes.values())
 
 
 def _classes_in(frame: Frame, cls: ClassInfo) -> Sequence[ClassInfo]:
