@@ -135,6 +135,11 @@ def test_other_code_does_not_use_it(forward):
     (".backward()", ""),
     ("    model = DDP", "    for p in model.head.parameters(): p.requires_grad = False\n    model = DDP"),
     ("    model = DDP", "    freeze_head(model)\n    model = DDP"),
+    ("    model = DDP", "    model.requires_grad_(False)\n    model = DDP"),
+    ("    model = DDP", "    for p in args.model.parameters():\n        p.requires_grad = False\n    model = DDP"),
+    ("    model = DDP", "    for p in model.parameters():\n        p.requires_grad_(False)\n    model = DDP"),
+    ("    model = DDP", "    for p in model.body.parameters(): p.requires_grad = False\n"
+     "    for p in args.nets[0].parameters(): p.requires_grad = False\n    model = DDP"),
     ("model(x).mean()", "(model(x).mean() + sum(p.pow(2).sum() for p in model.parameters()))"),
     ("model(x).mean()", "(model(x).mean() + 0 * sum(p.sum() for p in model.parameters()))"),
     ("Net(8)", "(Net(8) if args.net else Block(8))"),
@@ -149,6 +154,9 @@ def test_the_wrapper_does_not_wait(old, new):
 @pytest.mark.parametrize(("old", "new"), [
     ("device_ids=[rank]", "device_ids=[rank], find_unused_parameters=False"),
     ("model = DDP", "if args.distributed:\n        model = DDP"),
+    ("model = DDP", "for p in model.body.parameters():\n        p.requires_grad = False\n    model = DDP"),
+    ("model = DDP", "model.body.weight.data.zero_()\n    model.body.requires_grad_(False)\n    model = DDP"),
+    ("model = DDP", "target = copy.deepcopy(model)\n    target.requires_grad_(False)\n    model = DDP"),
     ("model = DDP", "model = torch.compile(model)\n    model = DDP"),
     ("model = DDP", "print(sum(p.numel() for p in model.parameters() if p.requires_grad))\n    model = DDP"),
     ("optimizer.step()", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"),

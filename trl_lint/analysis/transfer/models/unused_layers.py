@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.frozen_otherwise import freezes_others_only
 from trl_lint.analysis.program.definitions.objects import ClassValue
 from trl_lint.analysis.program.definitions.unread_layers import MadePart, is_plain_module, made_parts, unread_parts
 from trl_lint.analysis.program.definitions.unread_poolers import is_pooler_unread
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 # How deep modules are followed into each other, and how many classes of them.
 _MOST_DEPTH = 8
 _MOST_CLASSES = 80
-_SILENT = re.compile(b"|".join((table.FREEZES, table.PENALISES_ALL, table.REPLACES_METHODS)))
+_SILENT = re.compile(b"|".join((table.PENALISES_ALL, table.REPLACES_METHODS)))
 _POOLER = re.compile(table.POOLER)
 _TRAINS, _OPTIMISES, _IS_PROGRAM = (re.compile(each) for each in (table.TRAINS, table.OPTIMISES, table.IS_PROGRAM))
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
@@ -65,12 +66,18 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
         return []
     if any(_SILENT.search(each) for each in codes.values()):
         return []
-    reads_pooled = any(_POOLER.search(each) for each in codes.values())
-    return [
-        each
-        for each in unread
-        if not (each.is_pooler and reads_pooled) and not _is_read_elsewhere(each.cls, each.part, codes)
-    ]
+    return [each for each in unread if not _may_be_right(each, cls, codes)]
+
+
+def _may_be_right(layer: UnusedLayer, model: ClassInfo, codes: Mapping[Path, bytes]) -> bool:
+    """Whether programs may use a layer of a model, or freeze it."""
+    if layer.is_pooler and any(_POOLER.search(each) for each in codes.values()):
+        return True
+    own = {each.encode() for base in model.project_lineage() for each in base.assigned()} - {layer.part.name.encode()}
+    others = own if layer.cls is model.origin else frozenset()
+    if not all(freezes_others_only(each, others) for each in codes.values()):
+        return True
+    return _is_read_elsewhere(layer.cls, layer.part, codes)
 
 
 def _trains(codes: Mapping[Path, bytes], path: Path) -> bool:
