@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A pattern file is never larger than this.
 LARGEST_GITIGNORE = 1_000_000
-# The list of ruff, plus what flake8 adds.
+# The list of ruff, what flake8 adds, and where Unsloth writes the trainers that it generates as it runs.
 DEFAULT_EXCLUDES = frozenset(
     {
         ".bzr",
@@ -50,6 +50,7 @@ DEFAULT_EXCLUDES = frozenset(
         "dist",
         "node_modules",
         "site-packages",
+        "unsloth_compiled_cache",
         "venv",
     }
 )
