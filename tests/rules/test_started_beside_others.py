@@ -1,4 +1,4 @@
-"""Races in a program that no command starts, in a project that starts others on several processes."""
+"""Races, and what a wrapped model lacks, in a program that no command starts on several processes, beside others."""
 
 from __future__ import annotations
 
@@ -64,3 +64,39 @@ def test_a_hang_is_not(tmp_path):
     hang = loop("if accelerator.is_main_process:\n            accelerator.wait_for_everyone()") + MAIN
     files = {"other.py": OTHER, "run.sh": "torchrun --nproc_per_node 8 other.py\n", "train.py": hang}
     assert by_default_in(tmp_path, files, "train.py", "TRL006")
+
+
+MISSING = loop("model.compute_loss(batch)") + MAIN
+GENERATES = loop("model.generate(batch)") + MAIN
+OF_TRAINER = """\
+from transformers import Trainer
+
+class Own(Trainer):
+    def compute_loss(self, model, inputs, **kwargs):
+        return model(**inputs, lengths=model.get_lengths(inputs["mask"])).loss
+
+def train():
+    Own(model=make(), train_dataset=rows).train()
+""" + MAIN
+
+
+@pytest.mark.parametrize(("program", "rule"), [(MISSING, "TRL002"), (GENERATES, "TRL010")])
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        # Who starts it on several processes after all reads in the error what is wrong.
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\n"}, False),
+        ({"run.sh": "python tune.py\n", "tune.py": "from train import train\n" + MAIN}, False),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
+        ({}, True),
+    ],
+)
+def test_what_a_wrapper_lacks_is_asked_for_where_no_launch_has_several(program, rule, files, by_default, tmp_path):
+    files = {"other.py": OTHER, **files, "train.py": program}
+    assert by_default_in(tmp_path, files, "train.py", rule) is by_default
+
+
+def test_what_a_trainer_wraps_in_one_process_is_not(tmp_path):
+    files = {"other.py": OTHER, "run.sh": "torchrun --nproc_per_node 8 other.py\n", "train.py": OF_TRAINER}
+    assert by_default_in(tmp_path, files, "train.py", "TRL002")

@@ -94,6 +94,8 @@ class BaseRule:
     covers: ClassVar[frozenset[str]] = frozenset()
     # Whether reported code fails on each run with several processes, whatever data, devices or engines the run uses.
     always_fails: ClassVar[bool] = False
+    # Whether its crashes come where they are reported, with a message that says what is wrong.
+    says_what_fails: ClassVar[bool] = False
     # Whether it is not yet shown that at most one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
     # What it checks, in the words of `cards.py`.

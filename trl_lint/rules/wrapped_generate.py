@@ -79,6 +79,7 @@ class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
     consequences = (Consequence.CRASH, Consequence.DEADLOCK)
+    says_what_fails = True
     mentions = (either(named(GENERATES), named(FOR_GENERATION)),)
 
     def fails_in_one_process(self, event: AttributeRead | UnwrappedForGeneration) -> bool:

@@ -164,6 +164,7 @@ class WrappedModelAttribute(Rule[AttributeRead | AttributeAsked | PassedToPipeli
     code = "TRL002"
     name = "wrapped-model-attribute"
     consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING)
+    says_what_fails = True
 
     def fails_in_one_process(self, event: AttributeRead | AttributeAsked | PassedToPipeline) -> bool:
         return may_be_data_parallel(event.model)

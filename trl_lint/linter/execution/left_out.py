@@ -40,13 +40,18 @@ def is_left_out(project: Project, module: Module, found: LocatedViolation, in_ce
     if in_cells or is_of_one_process(module, found.violation.event):
         return True
     return (
-        _is_started_as_one(engines, found.finding.consequence)
+        _is_started_as_one(engines, found.finding.consequence, shown_at_once=_is_shown_at_once(found))
         or is_behind_option(module, found.violation.node, engines.single_process_options)
         or all(is_run_alone(project, each.violation) for each in found.parts)
     )
 
 
-def _is_started_as_one(engines: EnginesInUse, consequence: Consequence) -> bool:
+def _is_shown_at_once(found: LocatedViolation) -> bool:
+    """Whether it is a crash of which the first who starts the code on several processes learns by its message."""
+    return found.rule.says_what_fails and found.finding.consequence is Consequence.CRASH
+
+
+def _is_started_as_one(engines: EnginesInUse, consequence: Consequence, *, shown_at_once: bool) -> bool:
     """Whether no known launch starts the code on several processes, as far as it matters for this consequence.
 
     If the project starts other programs on several processes, and is silent about this one, races are left out, too.
@@ -54,6 +59,6 @@ def _is_started_as_one(engines: EnginesInUse, consequence: Consequence) -> bool:
     """
     if engines.one_process or engines.no_group:
         return True
-    if consequence is Consequence.RACE and engines.others_started:
+    if engines.others_started and (consequence is Consequence.RACE or shown_at_once):
         return True
-    return (engines.some_one_process or engines.one_device) and consequence in _MILD
+    return (engines.some_one_process or engines.one_device) and (consequence in _MILD or shown_at_once)
