@@ -149,3 +149,23 @@ def test_a_whole_checkout_of_the_library(files, expected, tmp_path):
 def test_what_is_beside_the_package_of_a_checkout(files, expected, tmp_path):
     checkout = {"trl/pyproject.toml": "[project]\nname = 'trl'\n", "trl/trl/__init__.py": "", "pyproject.toml": ""}
     assert is_by_default(tmp_path, checkout | files, "trl/examples") is expected
+
+
+ENTRY = f"{TRAINER}{MAIN}".replace("OwnTrainer", "trainer")
+OWN = "import trl\n\n\ndef trainer(): trl.SFTTrainer().train()\n\n\nif __name__ == '__main__':\n    trainer()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        # `main` of `main.py` is a name that any file may have.
+        ({}, False),
+        ({"more.py": OWN}, False),
+        ({"trl/hub.py": "KIND = 'trainer'\n"}, False),
+        ({"run.sh": "torchrun trl/trainer.py\n"}, True),
+        ({"more.py": "from trl.trainer import trainer\n\ntrainer()\n"}, True),
+        ({"more.py": "from trl import trainer\n\ntrainer.trainer()\n"}, True),
+    ],
+)
+def test_a_program_of_the_copy_that_is_called_like_its_function(files, expected, tmp_path):
+    assert is_by_default(tmp_path, {"trl/trainer.py": ENTRY, "trl/__init__.py": "", **files}) is expected

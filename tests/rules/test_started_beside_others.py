@@ -68,7 +68,8 @@ def test_a_hang_is_not(tmp_path):
 
 MISSING = loop("model.compute_loss(batch)") + MAIN
 GENERATES = loop("model.generate(batch)") + MAIN
-OF_TRAINER = """\
+OF_TRAINER = (
+    """\
 from transformers import Trainer
 
 class Own(Trainer):
@@ -77,7 +78,9 @@ class Own(Trainer):
 
 def train():
     Own(model=make(), train_dataset=rows).train()
-""" + MAIN
+"""
+    + MAIN
+)
 
 
 @pytest.mark.parametrize(("program", "rule"), [(MISSING, "TRL002"), (GENERATES, "TRL010")])

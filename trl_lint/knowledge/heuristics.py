@@ -1136,12 +1136,16 @@ OWN_FOLDER = Guess(
 )
 COPIED_LIBRARY = Guess(
     group=NOT_RUN,
-    words=_one_of("accelerate detectron2 diffusers dinov2 fairseq openpoints parallel_wavegan peft transformers trl"),
+    words=_one_of(
+        "accelerate CLAP clap clap_modules detectron2 diffusers dinov2 fairseq laion_clap openpoints parallel_wavegan "
+        "peft transformers trl"
+    ),
     says="A package with such a name, in a project with another name that has its own programs, is a copy of "
     "the library.",
     because="TUe-Ray/VLM-3R, NVlabs/VILA and RifleZhang/LLaVA-Hound-DPO have a copy of trl, and use parts of it; "
     "X-LANCE/VoiceFlow-TTS starts the decoding of its copy of parallel_wavegan alone; XiandaGuo/OpenStereo takes the "
-    "backbone of its copy of dinov2, and starts none of its trainings",
+    "backbone of its copy of dinov2, and starts none of its trainings; Bai-YT/ConsistencyTTA, sony/soundctm and "
+    "NakataKoo/music-text-multimodal-diffusion embed sound with their copies of LAION-CLAP, and train none",
 )
 FOLDER_OF_COPIES = Guess(
     group=NOT_RUN,

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.import_lines import import_lines
 from trl_lint.analysis.program.project.project import Module, Project
 from trl_lint.analysis.program.project.source_text import count_of
 from trl_lint.analysis.program.syntax import definitions_around
@@ -109,8 +110,7 @@ def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tupl
     for path, code in project.linted_code(name):
         if not count_of(name, code) or (path != module.path and copy.hides(project, path)):
             continue
-        is_outside = copy.package not in path.parents
-        if is_outside and not any(count_of(each, code) for each in (copy.package.name, module.path.stem)):
+        if path != module.path and not _may_mean(copy, module, name, path, code):
             continue  # `main` of one program is not that of another
         user = module if path == module.path else project.module(path) if copy.package in path.parents else None
         if user is None:
@@ -120,6 +120,21 @@ def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tupl
             return None
         found += [(user, each) for each in users if each and (user is not module or each != name)]
     return found
+
+
+def _may_mean(copy: Copy, module: Module, name: str, path: Path, code: bytes) -> bool:
+    """Whether the code of another file that has the name of what a file of a copy defines may mean this.
+
+    `main` of `main.py` is a name that any file may have: who wants it from a program imports this by its name.
+    """
+    stem = module.path.stem
+    if name == stem and is_program(module.source or b""):
+        return any(stem in _last_parts(base, *names) for base, names in import_lines(code))
+    return copy.package in path.parents or any(count_of(each, code) for each in (copy.package.name, stem))
+
+
+def _last_parts(*names: str) -> set[str]:
+    return {each.rpartition(".")[2] for each in names}
 
 
 def _words(module: Module) -> list[tuple[str, frozenset[str]]]:
