@@ -56,6 +56,8 @@ def _is_started_as_one(engines: EnginesInUse, consequence: Consequence, *, shown
 
     If the project starts other programs on several processes, and is silent about this one, races are left out, too.
     Of 166 such places in 34 code bases that were read, 1 is a real bug, 77 are minor, 77 debatable and 11 false.
+    So is what a wrapped model lacks, there and where the known launches of other programs with the code are of one
+    process: of 21 such places in 8 code bases, 1 is a real bug and 20 are debatable.
     """
     if engines.one_process or engines.no_group:
         return True
