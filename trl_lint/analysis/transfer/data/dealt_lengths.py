@@ -83,7 +83,7 @@ def of_range(frame: Frame, node: cst.CSTNode, length: Rank) -> Rank:
         return length if is_made_up_for(frame, node) else DEALT_BY_RANK
     counted = counted_in(ends[min(len(ends) - 1, 1)]) if ends else None
     value = None if counted is None else frame.known_value(counted)
-    return DEALT_BY_RANK if value is not None and _length(frame, value) == DEALT_BY_RANK else length
+    return DEALT_BY_RANK if value is not None and _differs(_length(frame, value)) else length
 
 
 def _is_range_of_share(frame: Frame, ends: list[cst.BaseExpression]) -> bool:
@@ -147,7 +147,7 @@ def of_sliced(frame: Frame, args: Arguments, start: Value) -> Rank:
 
 def first_of(frame: Frame, args: Arguments, rows: Value) -> Value:
     """The rows of `islice(rows, most)`: if some ranks have more, all may have as many of these."""
-    if len(args.positional) < _WITH_MOST or _length(frame, rows) != DEALT_BY_RANK or is_none(args.positional[-1]):
+    if len(args.positional) < _WITH_MOST or not _differs(_length(frame, rows)) or is_none(args.positional[-1]):
         return rows
     element, _ = containers.iterate(frame, rows)
     return IterableValue(ranks.SAME, element, ranks.UNKNOWN)
@@ -171,8 +171,8 @@ def _is_yielded_for_each(frame: Frame, node: cst.Yield) -> bool:
     lengths = [_length(frame, frame.value_of(each)) for each in gone_through]
     is_tested = any(isinstance(each, (cst.If, cst.IfExp, cst.Match)) for each in around)
     return (
-        DEALT_BY_RANK in lengths
-        and all(each is not None and (each == DEALT_BY_RANK or each.state is State.SAME) for each in lengths)
+        any(map(_differs, lengths))
+        and all(_differs(each) or (each is not None and each.state is State.SAME) for each in lengths)
         and not is_tested
         and all(isinstance(each, cst.For) or _is_left_after(each) for each in loops)
     )
@@ -200,6 +200,10 @@ def _length(frame: Frame, value: Value) -> Rank | None:
         return value.batches[1]
     lengths = [each.length for each in frame.memory.cells(value)]
     return lengths[0] if len(lengths) == 1 else None
+
+
+def _differs(length: Rank | None) -> bool:
+    return length is not None and length.how == ranks.DEALT
 
 
 def _may_be_left_over(frame: Frame, rows: cst.BaseExpression, size: cst.BaseExpression | None) -> bool:
