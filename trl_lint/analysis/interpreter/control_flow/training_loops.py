@@ -6,7 +6,7 @@
 
 A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false, and
 one that calls a method with gradients off, `loss = self.val_batch(batch)`, and none that trains. So does one that calls
-a function with gradients off, `score(model, batch)`, in a file that trains nothing.
+a function with gradients off, `score(model, batch)`, if neither its file nor that of the loop trains anything.
 """
 
 from __future__ import annotations
@@ -71,11 +71,13 @@ def _calls_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
 
 
 def _calls_functions_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
-    """Whether a loop calls a function of the project with gradients off, and its file has nothing that trains."""
+    """Whether a loop calls a function of the project with gradients off, and no file of these functions trains."""
     found = (_called(frame, each.func) for each in of_class(loop.body, cst.Call))
-    called = [each.node for each in found if each is not None]
-    is_off = any(names_in(each) & WITHOUT_GRADIENTS for each in called)
-    return is_off and not any(map(_has_training_steps, (frame.module.tree, *called)))
+    called = [each for each in found if each is not None]
+    is_off = any(names_in(each.node) & WITHOUT_GRADIENTS for each in called)
+    return is_off and not any(
+        _has_training_steps(each.tree) for each in {frame.module, *(one.module for one in called)}
+    )
 
 
 def _called(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:

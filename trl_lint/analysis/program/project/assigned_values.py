@@ -14,6 +14,7 @@ from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, World
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.model_roles import wrapping_of
+from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Value
 
 
@@ -96,6 +97,15 @@ def join_reduced(known: Cell, new: Cell, merged: Cell) -> Cell:
 def may_be_wrapped(value: Value) -> bool:
     """Whether it is a model that is wrapped on at least one path."""
     return wrapping_of(value) in WRAPPED_ON_SOME_WAY
+
+
+def is_number_of_rank(value: Value) -> bool:
+    """Whether it is the number of the rank. On one process, that is known, too, whatever a base has left.
+
+    self.rank = 0                                                                in a base
+    if accelerator.num_processes > 1: self.rank = accelerator.process_index      in a class of that base
+    """
+    return value.rank.is_by_rank and single_process_value(value) is not None
 
 
 def without_plain_constant(value: Value) -> Value:

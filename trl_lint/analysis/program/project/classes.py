@@ -15,6 +15,7 @@ from trl_lint.analysis.program.project.assigned_attributes import always_assigne
 from trl_lint.analysis.program.project.assigned_values import (
     ValuesByRun,
     in_any_order,
+    is_number_of_rank,
     join_reduced,
     joined_without,
     may_be_wrapped,
@@ -351,8 +352,8 @@ class ClassInfo:
             return True
         body = self._init_body()
         values = [] if body is None else self._assigned_in(name, self.methods["__init__"])
-        is_wrapped = bool(values) and all(map(may_be_wrapped, values))
-        return is_wrapped and body is not None and is_assigned_after_base(body, name)
+        is_certain = bool(values) and (all(map(may_be_wrapped, values)) or all(map(is_number_of_rank, values)))
+        return is_certain and body is not None and is_assigned_after_base(body, name)
 
     def _init_body(self) -> cst.BaseSuite | None:
         init = self.methods.get("__init__")
