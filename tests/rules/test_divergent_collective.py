@@ -2234,25 +2234,3 @@ def main(args):
 def test_the_help_names_the_exit_that_makes_a_condition_differ(leaves: str, expected: str):
     found = SNIPPETS.findings(LEFT_BEFORE.format(leaves=leaves))
     assert [each.help for each in found if "reach `gather`" in each.message] == [expected]
-
-
-@pytest.mark.parametrize(
-    ("asked", "turns", "is_reported"),
-    [
-        ("rows", "range(0, len(part), 8)", True),
-        ("rows", "batched(part)", True),
-        ("rows", "range(0, len(rows), 8)", False),
-        ("rows", "batched(rows)", False),
-        ("rows, apply_padding=True", "batched(part)", False),
-    ],
-)
-def test_batches_of_the_part_that_accelerate_gives_a_rank(asked, turns, is_reported):
-    """Some ranks may get one row more, and so one batch more; the ranks' turns over all rows are as many."""
-    text = (
-        "from accelerate import PartialState\nfrom accelerate.utils import gather_object\n\n"
-        "def batched(rows):\n    for i in range(0, len(rows), 8):\n        yield rows[i : i + 8]\n\n"
-        "def main(path):\n    state = PartialState()\n    rows = open(path).readlines()\n"
-        f"    with state.split_between_processes({asked}) as part:\n"
-        f"        for each in {turns}:\n            gather_object([each])\n\nmain('rows')\n"
-    )
-    assert [each.by_default for each in SNIPPETS.findings(text)] == [False] * is_reported

@@ -267,7 +267,6 @@ CHOSEN = "chosen"
 # itself, if some ranks may get one more than others.
 DEALT = "dealt"
 DEALT_BY_RANK = Rank(State.LOCAL, Origin.RANK, DEALT)
-DEALT_OUT = Rank(State.SHARD, Origin.DATA, DEALT)
 
 
 # `how` of whether a rank has any rows of its own: as a rule, several ranks have some.

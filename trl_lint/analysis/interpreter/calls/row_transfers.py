@@ -319,7 +319,7 @@ def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     piece = explain(frame, BATCH, node, "each rank gets its own part")
     padded = args.keywords.get(PADS_SHARES)
     is_even = _is_divided_evenly(frame) or (padded is not None and padded.const is not False)
-    return IterableValue(ranks.SAME, piece, ranks.SAME) if is_even else piece.replace(rank=ranks.DEALT_OUT)
+    return IterableValue(ranks.SAME, piece, ranks.SAME) if is_even else piece
 
 
 def _is_divided_evenly(frame: Frame) -> bool:
