@@ -19,6 +19,7 @@ None of these is:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -158,24 +159,35 @@ _WITH_MOST = 2
 
 
 def of_yields(frame: Frame) -> Rank:
-    """How many values a generator gives: as many as there are rows in the loop that yields them, if all are dealt."""
+    """How many values a generator gives: as many as there are rows in the loop that yields them, if all are dealt.
+
+    As many on all ranks, if it yields one for each element of what is as long on all of them: `log_every(loader)`.
+    """
     found = [each for each in of_class(frame.root, cst.Yield) if definitions_around(frame.root, each)[-1] is frame.root]
-    return DEALT_BY_RANK if len(found) == 1 and _is_yielded_for_each(frame, found[0]) else ranks.UNKNOWN
-
-
-def _is_yielded_for_each(frame: Frame, node: cst.Yield) -> bool:
-    around = ancestors(frame.root, node)
+    if len(found) != 1:
+        return ranks.UNKNOWN
+    around = ancestors(frame.root, found[0])
     loops = [each for each in around if isinstance(each, LOOPS)]
+    lengths = list(_lengths_of_yield(frame, found[0], loops))
+    is_tested = any(isinstance(each, (cst.If, cst.IfExp, cst.Match)) for each in around)
+    if is_tested or not all(_differs(each) or (each is not None and each.state is State.SAME) for each in lengths):
+        return ranks.UNKNOWN
+    if any(map(_differs, lengths)):
+        is_left = all(isinstance(each, cst.For) or _is_left_after(each) for each in loops)
+        return DEALT_BY_RANK if is_left else ranks.UNKNOWN
+    is_for_each = bool(lengths) and all(isinstance(each, cst.For) for each in loops)
+    return ranks.SAME if is_for_each and not any(map(partial(of_class, frame.root), _LEAVES)) else ranks.UNKNOWN
+
+
+def _lengths_of_yield(frame: Frame, node: cst.Yield, loops: list[cst.For | cst.While]) -> Iterator[Rank | None]:
+    """How long that is which the loops around a `yield` go through, and what it yields from."""
     gone_through = [each.iter for each in loops if isinstance(each, cst.For)]
     gone_through += [node.value.item] if isinstance(node.value, cst.From) else []
-    lengths = [_length(frame, frame.value_of(each)) for each in gone_through]
-    is_tested = any(isinstance(each, (cst.If, cst.IfExp, cst.Match)) for each in around)
-    return (
-        any(map(_differs, lengths))
-        and all(_differs(each) or (each is not None and each.state is State.SAME) for each in lengths)
-        and not is_tested
-        and all(isinstance(each, cst.For) or _is_left_after(each) for each in loops)
-    )
+    return (_length(frame, frame.value_of(each)) for each in gone_through)
+
+
+# What may leave out an element.
+_LEAVES = (cst.Break, cst.Continue, cst.Return, cst.Try)
 
 
 def _is_left_after(loop: cst.For | cst.While) -> bool:
