@@ -168,20 +168,29 @@ def signature(name: str) -> str:
 
 
 def with_rules_table(text: str) -> str:
-    """README with the current table of rules."""
+    """README with the current table of rules, and the list of those in preview."""
     above, heading, rest = text.partition("\n## Rules\n\n")
     table, blank, below = rest.partition("\n\n")
-    if not table.startswith("| code |"):
-        raise ValueError("there is no table of rules")
-    return f"{above}{heading}{_readme_table()}{blank}{below}"
+    previews, _, below = below.partition("\n\n")
+    if not table.startswith("| code |") or not previews.startswith(_IN_PREVIEW):
+        raise ValueError("there is no table of rules, or no list of previews below it")
+    return f"{above}{heading}{_readme_table()}{blank}{_readme_previews()}{blank}{below}"
+
+
+_IN_PREVIEW = "In preview (`--preview`): "
 
 
 def _readme_table() -> str:
-    rows = (
-        (f"[{rule.code}](trl_lint/rules/{rule.module}.py)", rule.name, rule.summary, _best_fix(rule))
-        for rule in all_rules()
-    )
+    rows = ((_link(rule), rule.name, rule.summary, _best_fix(rule)) for rule in all_rules() if not rule.preview)
     return _table(("code", "name", "what it reports", "best fix"), rows)
+
+
+def _readme_previews() -> str:
+    return f"{_IN_PREVIEW}{', '.join(f'{_link(rule)} {rule.name}' for rule in all_rules() if rule.preview)}."
+
+
+def _link(rule: BaseRule) -> str:
+    return f"[{rule.code}](trl_lint/rules/{rule.module}.py)"
 
 
 def _best_fix(rule: BaseRule) -> str:

@@ -1,4 +1,4 @@
-"""A collective that takes tensors gets a Python number.
+"""A Python number is passed to a collective that takes tensors.
 
 ## What it does
 Reports a Python number (`.item()`, `float()`, `int()`, `len()`, or arithmetic on them), or a dict of such numbers,

@@ -1,4 +1,4 @@
-"""All ranks use a value that only the main process has.
+"""A value that only the main process has is used by all ranks.
 
 ## What it does
 Reports names and attributes that some ranks do not have, where these ranks use them as well:

@@ -1,4 +1,4 @@
-"""A parameter that may be sharded is read ungathered.
+"""A parameter that may be sharded is used without gathering it.
 
 ## What it does
 Reports `.weight` or `.bias` of (a part of) the trained model, passed to a function in code that a training step

@@ -1,4 +1,4 @@
-"""Each rank shuffles or splits data differently, and takes its share.
+"""Each rank shuffles or splits a data set differently, and takes its share.
 
 ## What it does
 Reports random draws without a seed, in a script that has not seeded anything before, if the ranks then take shares of

@@ -1,4 +1,4 @@
-"""A collective gets a tensor on the CPU or a fixed device.
+"""A tensor on the CPU or a fixed device is passed to a collective.
 
 ## What it does
 Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.zeros(…)` and the like without `device=`,
