@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
+
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
@@ -133,12 +135,24 @@ def read(frame: Frame, receiver: Value, name: str, node: cst.CSTNode, called: bo
         case MetricObject() if name in RESULTS:
             return metrics.result(frame, receiver)
         case ContainerValue():
-            part = None if called else containers.part_of_dict(frame, receiver, name)
-            return BoundMethod(receiver, name) if part is None else part
+            return BoundMethod(receiver, name) if called else _of_container(frame, receiver, name)
     return _of_unknown_object(frame, receiver, name, node)
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
+
+
+def _of_container(frame: Frame, receiver: ContainerValue, name: str) -> Value:
+    """`append = losses.append`, or `args.local_rank` of a dict of attributes whose entries are not known here."""
+    part = containers.part_of_dict(frame, receiver, name)
+    if part is not None:
+        return part
+    if heuristics.is_rank_name(name):
+        return named_ranks.named_rank(frame, name)
+    return BoundMethod(receiver, name) if any(hasattr(each, name) for each in _CONTAINERS) else UNKNOWN
+
+
+_CONTAINERS = (dict, list, set, tuple, deque, Counter)
 
 
 # What an object's class is called, is the same on all ranks: `self.__class__.__name__`.
