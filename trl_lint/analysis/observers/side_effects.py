@@ -40,6 +40,7 @@ from trl_lint.analysis.transfer.processes import (
     before_group,
     done_before,
     first_rank,
+    listed_in_turn,
     made_on_some,
     main_process_tests,
     one_process_branches,
@@ -300,7 +301,7 @@ def _emit(
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     unset = _unset_option(frame, effect, args)
     allowed = any(makes_correct(frame, args, keyword) for keyword in effect.unless) and not unset
-    is_right = allowed or not is_the_same(effect, args, path)
+    is_right = allowed or not is_the_same(effect, args, path) or listed_in_turn.leaves_none(frame, effect, path)
     conditions = frame.memory.control.conditions
     without = frozenset(unset_options.part_without_option(each)[1] for each in conditions) - {""}
     if is_right and name == STARTS_RUN and not without:
