@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
@@ -49,6 +49,19 @@ MAYBE_FROZEN = Device("frozen?")
 
 
 PARTLY_FROZEN = Device("partly frozen")
+
+
+# Frozen but for the parameters with some words in their names, or for some that are not known.
+_FROZEN_BUT = "frozen but "
+
+
+def frozen_but(words: Iterable[str]) -> Device:
+    return Device(f"{_FROZEN_BUT}{' '.join(sorted(words))}")
+
+
+def words_of_trained(device: str) -> tuple[str, ...] | None:
+    """The words in the names of what is trained of a model, none if they are not known; None if names do not decide."""
+    return tuple(device.removeprefix(_FROZEN_BUT).split()) if device.startswith(_FROZEN_BUT) else None
 
 
 GLOBAL_RANK = "global rank"

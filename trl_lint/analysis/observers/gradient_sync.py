@@ -21,6 +21,7 @@ import libcst as cst
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
+from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
 from trl_lint.analysis.program.idioms.numbers_only import gives_only_numbers
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
@@ -170,7 +171,7 @@ def _emit(
     frame: Frame, model: Value, node: cst.CSTNode, path: str = "", given: cst.BaseExpression | None = None
 ) -> None:
     if model.wrapping is Wrapping.UNWRAPPED and (
-        _needs_no_wrapper(frame, node)
+        _needs_no_wrapper(frame, model, node)
         or is_without_wrapper(
             frame.root,
             node,
@@ -218,7 +219,26 @@ def _pending_forwards(points: Iterable[SyncPoint]) -> frozenset[int]:
     return frozenset(pending)
 
 
-def _needs_no_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
+# What a forward raises that misses its inputs.
+_REFUSED = frozenset({"BaseException", "Exception", "TypeError"})
+
+
+def _only_tries(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether a call has no inputs for a forward, and what that raises is caught.
+
+    try: bare = net.module()
+    except: bare = net
+    """
+    if not isinstance(node, cst.Call) or node.args or not is_caught(frame.root, node, _REFUSED):
+        return False
+    cls = class_of(model)
+    method = None if cls is None else cls.find("forward")
+    return method is None or any(each.default is None and not each.star for each in method.parameters[1:])
+
+
+def _needs_no_wrapper(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    if frozen_features.are_by_name(frame, model, node) or _only_tries(frame, model, node):
+        return True
     if _is_reduced_by_hand(frame) or _has_counterpart_for_wrapper(frame, node):
         return True
     if only_gives_gradients(frame.root, node) or gives_only_numbers(frame.root, node, partial(_only_computes, frame)):

@@ -9,7 +9,7 @@ For example, called as `toggle([self.d, e], False)`:
         nets[0].head.requires_grad_()        not understood
     for name, p in d.named_parameters():
         if "head" in name: continue
-        p.requires_grad = False              not the whole of `d`
+        p.requires_grad = False              `d`, but "head"
 
 Models are named by the expressions of the caller, through the functions of the project that it calls.
 """
@@ -23,6 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms import named_parameters
 from trl_lint.analysis.program.project.classes import FunctionInfo, Parameter
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.project.project import Module
@@ -48,10 +49,11 @@ _MAX_DEPTH = 3
 
 
 class Switch(NamedTuple):
-    """A model is frozen, or trained again."""
+    """A model is frozen, or trained again. but: words in the names of parameters that are not, if those decide."""
 
     path: Path
     on: bool
+    but: frozenset[str] | None = None
 
 
 class Code(NamedTuple):
@@ -126,12 +128,14 @@ class _SwitchFinder:
         self._code = code
         self._scope = scope
         self._is_sure = True  # whether each element of the loops around gets here
+        self._but: frozenset[str] | None = None  # the words in the names of parameters that do not
+        self._names: set[str] = set()  # those of the variables that hold names of parameters
 
     def run(self, statements: Sequence[cst.CSTNode]) -> Iterator[Switch | None]:
-        before = self._is_sure
+        before = self._is_sure, self._but
         for each in statements:
             yield from self._statement(each)
-        self._is_sure = before
+        self._is_sure, self._but = before
 
     def _statement(self, node: cst.CSTNode) -> Iterator[Switch | None]:
         match node:
@@ -152,17 +156,24 @@ class _SwitchFinder:
     def _branch(self, node: cst.If) -> Iterator[Switch | None]:
         holds = self._holds(node.test)
         before = self._is_sure
+        but = self._but
         arms = [(node.body, True)]
         if isinstance(node.orelse, cst.Else):
             arms.append((node.orelse.body, False))
         for suite, outcome in arms:
             self._is_sure = before and holds is outcome
+            self._but = self._left_out(node.test, outcome) if before and holds is None else but
             if holds is None or holds is outcome:
                 yield from self.run(suite.body)
         if isinstance(node.orelse, cst.If) and holds is not True:
             self._is_sure = before and holds is False
+            self._but = None
             yield from self._branch(node.orelse)
         self._is_sure = before and not (holds is None and _leaves(node))
+        self._but = self._left_out(node.test, False) if before and not self._is_sure else but
+
+    def _left_out(self, test: cst.BaseExpression, holds: bool) -> frozenset[str] | None:
+        return named_parameters.left_out(test, self._names, holds)
 
     def _holds(self, test: cst.BaseExpression) -> bool | None:
         """Whether a condition holds, which a model that is there meets: `if net is not None`."""
@@ -176,7 +187,7 @@ class _SwitchFinder:
         match node:
             case cst.Assign(targets=[cst.AssignTarget(cst.Attribute(value=owner, attr=cst.Name(value=name)))]):
                 if name == _FLAG:
-                    yield from self._switched(owner, self._code.known(node.value))
+                    yield from self._set(owner, node.value)
             case cst.Assign(targets=[cst.AssignTarget(cst.Name() as target)]):
                 self._bind(target, paths_of(node.value, self._scope, self._code.is_closed))
             case cst.Expr(value=cst.Call() as call):
@@ -187,22 +198,34 @@ class _SwitchFinder:
     def _bind(self, target: cst.BaseAssignTargetExpression, paths: tuple[Path, ...]) -> None:
         """Bind the names of a target; of `name, parameter` and `index, net`, the last is the one that counts."""
         names = [each.value for each in of_class(target, cst.Name)]
+        self._names.update(names[:-1])
         for name in names[:-1]:
             self._scope[name] = ()
         for name in names[-1:]:
             known = self._scope.get(name, ())
             self._scope[name] = paths or known if not self._is_sure else paths
 
+    def _set(self, owner: cst.BaseExpression, flag: cst.BaseExpression) -> Iterator[Switch]:
+        """`p.requires_grad = "head" in name`, or a literal."""
+        on, but = self._code.known(flag), self._left_out(flag, False)
+        if on is None and but is not None and self._is_sure:
+            yield from (Switch(path, False, but) for path in self._paths(owner))
+        else:
+            yield from self._switched(owner, on)
+
     def _switched(self, owner: cst.BaseExpression, on: bool | None) -> Iterator[Switch]:
         """A model that is trained in part only has gradients, and one that is frozen in part only has them still."""
-        if on is None or not (on or self._is_sure):
+        if on is None or not (on or self._is_sure or self._but is not None):
             return
-        for path in paths_of(owner, self._scope, self._code.is_closed):
-            yield Switch(path, on)
+        for path in self._paths(owner):
+            yield Switch(path, on, self._but)
+
+    def _paths(self, owner: cst.BaseExpression) -> tuple[Path, ...]:
+        return paths_of(owner, self._scope, self._code.is_closed)
 
     def _called(self, call: cst.Call) -> Iterator[Switch]:
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == _SWITCH:
-            yield from self._switched(call.func.value, self._code.known(call.args[0].value) if call.args else True)
+            yield from self._set(call.func.value, call.args[0].value if call.args else cst.Name("True"))
             return
         function = self._code.find(self._code.function, call.func) if self._code.depth < _MAX_DEPTH else None
         if function is None or not may_switch(function.module, function.node):

@@ -26,8 +26,10 @@ from trl_lint.analysis.program.idioms.gradient_switches import Path, paths_of
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors, of_class, precedes
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.devices import words_of_trained
+from trl_lint.domain.kinds import ModelValue
 from trl_lint.domain.values import Value
-from trl_lint.knowledge.models import INNER_MODEL, PARAMETERS
+from trl_lint.knowledge.models import DATA, FORWARDS, INNER_MODEL, PARAMETERS
 
 _FLAG = "requires_grad"
 
@@ -50,6 +52,28 @@ def are_called(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
     )
 
 
+def are_by_name(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
+    """Whether a part of a model is called, or its method, where only what is named otherwise is trained: that is known.
+
+    Of a class out of sight, nobody knows what a method reads: `if "visual" not in name: p.requires_grad = False`, and
+    then `model.module.encode_text(text)`.
+    """
+    words = words_of_trained(model.device)
+    match node:
+        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name))) if words is not None:
+            whole = frame.known_value(owner)
+        case _:
+            return False
+    if words is None or not isinstance(whole, ModelValue) or name == INNER_MODEL or name in FORWARDS:
+        return False
+    cls = class_of(whole)
+    if cls is None:
+        return not any(word in name for word in words)
+    assigned = {each for base in cls.project_lineage() for each in base.assigned()}
+    used = _used_by(cls, name, set())
+    return all(any(word in each for each in assigned) and not any(word in each for each in used) for word in words)
+
+
 def _is_of_one_part(cls: ClassInfo, word: str) -> bool:
     """Whether a class has a trained part with this word in its name, and the word is in no name of a parameter."""
     if any(word in each for each in (INNER_MODEL, *PARAMETERS)):
@@ -60,7 +84,7 @@ def _is_of_one_part(cls: ClassInfo, word: str) -> bool:
 
 def _used_by(cls: ClassInfo, name: str, seen: set[str]) -> set[str]:
     """The attributes of the model that a method uses, also by other methods; the name itself if it is no method."""
-    if name in seen:
+    if name in seen or name in DATA:
         return set()
     seen.add(name)
     method = cls.find(name)

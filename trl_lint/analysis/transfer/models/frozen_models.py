@@ -9,6 +9,8 @@ For example:
     freeze(net)                           the same, if this function of the project does one of these
     with frozen(net): ...                 in the block, if this context manager of the project does
     net.head.requires_grad_(True)         `net` has gradients again: PARTLY_FROZEN
+    for name, p in net.named_parameters():
+        p.requires_grad = "head" in name  `net` has gradients still: frozen but what is called head
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from trl_lint.analysis.program.syntax import ancestors, assigned_once, identifie
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
+from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN, frozen_but, words_of_trained
 from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import models
@@ -219,10 +221,10 @@ def _code(frame: Frame) -> Code:
 def _switch(frame: Frame, switch: Switch) -> bool:
     """Freeze a model, or train it again, under all of its names. Returns whether that changes anything."""
     path = _own_path(frame, switch.path)
-    changed = _set(frame, path, switch.on)
+    changed = _set(frame, path, switch)
     for name in list(frame.memory.names) if changed else ():
         if (name,) != path and "." not in name and _own_path(frame, (name,)) == path:
-            _set(frame, (name,), switch.on)
+            _set(frame, (name,), switch)
     return changed
 
 
@@ -237,7 +239,7 @@ def _own_path(frame: Frame, path: Path) -> Path:
     return path
 
 
-def _set(frame: Frame, path: Path, on: bool) -> bool:
+def _set(frame: Frame, path: Path, switch: Switch) -> bool:
     """Change the value of the name, or of the attribute of an object of the project, that a path leads to."""
     name, *attributes = path
     value = frame.memory.names.get(name)
@@ -250,15 +252,28 @@ def _set(frame: Frame, path: Path, on: bool) -> bool:
         value = frame.read_attribute(owner, name)
     if value is None or not (value.kind in _FROZEN or isinstance(value, PreparedObject)):
         return False
-    if attributes and not on:
+    if attributes and not switch.on:
         return False  # a part of it is frozen
-    if value.grad is on and (on or value.device not in _MODES):
-        return False  # a model that is only in evaluation mode is not frozen yet
-    device = PARTLY_FROZEN if attributes else "" if value.device in _MODES else value.device
-    changed = value.replace(grad=on, device=device)
+    changed = _changed(value, switch, bool(attributes))
+    if changed is None:
+        return False
     if owner is None:
         frame.memory.names[name] = changed
-        _note_frozen(frame, name, on)
+        _note_frozen(frame, name, changed.grad)
     else:
         _change_attribute(frame, owner, name, changed)
     return True
+
+
+def _changed(value: Value, switch: Switch, is_part: bool) -> Value | None:
+    """The model after it, or a part of it, is switched; None if it is as before."""
+    if switch.but is not None and not switch.on:
+        is_trained = value.device == EVALUATED or (value.grad and value.device not in _MODES)
+        return value.replace(grad=True, device=frozen_but(switch.but)) if is_trained else None
+    is_by_name = words_of_trained(value.device) is not None
+    if value.grad is switch.on and switch.on and is_by_name and switch.but is None:
+        return value.replace(device="")
+    if value.grad is switch.on and (switch.on or value.device not in _MODES):
+        return None  # a model that is only in evaluation mode is not frozen yet
+    device = PARTLY_FROZEN if is_part else "" if value.device in _MODES or is_by_name else value.device
+    return value.replace(grad=switch.on, device=device)

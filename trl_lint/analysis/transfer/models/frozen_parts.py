@@ -89,7 +89,7 @@ def _switched_by(frame: Frame, cls: ClassInfo, method: FunctionInfo | None) -> I
         return function_of(Frame(frame.engine, inside.module), callee)
 
     found = switches(method.node.body.body, Code({}, _literal, find))
-    yield from (each for each in found if each is not None)
+    yield from (each for each in found if each is not None and (each.on or each.but is None))
 
 
 def _literal(test: cst.BaseExpression) -> bool | None:

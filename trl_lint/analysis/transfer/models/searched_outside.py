@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.model_attributes import is_trained_part
-from trl_lint.analysis.program.idioms.gradient_switches import MENTIONED, Code, of_call
+from trl_lint.analysis.program.idioms.gradient_switches import MENTIONED, Code, Switch, of_call
 from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import of_class, self_attribute
 from trl_lint.knowledge.lightning import BEFORE_STEPS
@@ -43,8 +43,8 @@ def trains_outside(cls: ClassInfo) -> bool:
     lineage = tuple(cls.project_lineage())
     frozen: set[str] = set()
     for method in (found for name in sorted(BEFORE_STEPS) if (found := cls.find(name)) is not None):
-        for path, on in _switched(method):
-            if on or len(path) != 2:
+        for path, on, but in _switched(method):
+            if on or but is not None or len(path) != 2:
                 return False
             frozen.add(path[1])
     asked = {name for each in lineage for name in _asked_for_parameters(each)}
@@ -53,7 +53,7 @@ def trains_outside(cls: ClassInfo) -> bool:
     return bool(frozen) and asked <= frozen and not any(is_trained_part(cls, name) for name in others)
 
 
-def _switched(method: FunctionInfo) -> Iterator[tuple[tuple[str, ...], bool]]:
+def _switched(method: FunctionInfo) -> Iterator[Switch]:
     """What a method freezes or trains again of its own object."""
     this = method.parameters[0].name if method.parameters else ""
     unknown = Code({}, lambda test: None, lambda function, callee: None)
