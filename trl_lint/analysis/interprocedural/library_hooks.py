@@ -16,7 +16,7 @@ For example:
         def train(self):                            an override that does not call that of the base
             for batch in self.batches: self.training_step(self.model, batch)
         def training_step(self, model, inputs): ... gets the bare model only, from `train`
-        def evaluate(self): ...                     by `train` only, if that calls it
+        def evaluate(self): ...                     by `train` only, if that calls it; `_save_checkpoint` as well
 
     class Whole(Trainer):
         def evaluate(self, rows):                   overrides of all that passes a loader to `prediction_loop`
@@ -55,6 +55,7 @@ from trl_lint.domain.values import UNKNOWN, Value
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import (
     CALL_LOOPS,
+    CALLED_BY_LOOP,
     EVALUATE,
     INNER_LOOP,
     LOOPS_OVER_STEPS,
@@ -116,8 +117,8 @@ def _hands_own_model(cls: ClassInfo, hook: str) -> bool:
 
 
 def is_left_to_own_loop(cls: ClassInfo, hook: str) -> bool:
-    """Whether it is an evaluation that the library never starts, as `train` is replaced by a loop that does."""
-    loop = _own_loop(cls) if hook == EVALUATE else None
+    """Whether the library never evaluates or saves by it, as `train` is replaced by a loop that does."""
+    loop = _own_loop(cls) if hook in CALLED_BY_LOOP else None
     return loop is not None and bool(_calls_in(loop, hook))
 
 
