@@ -315,12 +315,13 @@ _SAVES = ("save_16bit_model", "save_fp16_model")
 _STATES = ("_consolidated_16bit_state_dict", "_zero3_consolidated_16bit_state_dict")
 # An engine also comes with the optimizer, the loader (with a DistributedSampler from `deepspeed_io`) and the scheduler,
 # if they are passed or configured. A value that is an engine on one branch, and a model on another, is unknown.
+MAKES_ENGINE = "deepspeed.initialize"
 INITIALIZED = items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, LOADER.with_parts(LOADED_BATCH, None), UNKNOWN)
 # The argument of `initialize` that an engine runs.
 MODEL_OF_ENGINE = (1, "model")
 ROWS: tuple[Row, ...] = (
     Class(name=ENGINE, source=_SOURCE),
-    Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize", returns="initialized"),
+    Function(name=MAKES_ENGINE, source="deepspeed/__init__.py::initialize", returns="initialized"),
     Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
     Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
     Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=ALL_PROCESSES),

@@ -498,6 +498,8 @@ EVALUATE = "evaluate"
 # The methods that call these loops, with a loader that the Trainer has made.
 # Source: transformers 4.5.1, 4.6.1, 4.28.1 and 4.51.3, trainer.py `Trainer.evaluate`, `Trainer.predict`
 CALL_LOOPS = (EVALUATE, "predict")
+# What code names that has the library wrap the model for a loop of its own.
+WRAP_FOR_LOOP = frozenset({"_wrap_model", "model_wrapped"})
 # What only the training loop of the library calls. Source: trainer.py `Trainer._maybe_log_save_evaluate`
 CALLED_BY_LOOP = frozenset({EVALUATE, "_save_checkpoint"})
 # Hooks that process the batches of an evaluation.

@@ -29,13 +29,13 @@ from trl_lint.analysis.interprocedural.library_hooks import (
     is_callback,
     is_from_overridden_hook,
     is_left_to_own_loop,
-    is_replaced_hook,
     logged_part,
 )
 from trl_lint.analysis.interprocedural.recursion import BaseCases
 from trl_lint.analysis.interprocedural.summaries import MAX_DEPTH, Runs, Summary
 from trl_lint.analysis.observers import all_observers, needed
 from trl_lint.analysis.program.definitions import creations, templates, unit_tests
+from trl_lint.analysis.program.definitions.loops_of_trainers import is_replaced_hook
 from trl_lint.analysis.program.definitions.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.definitions.parameter_uses import by_name, by_use
 from trl_lint.analysis.program.idioms.samplers import as_sharding

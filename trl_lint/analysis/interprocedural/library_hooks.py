@@ -36,11 +36,10 @@ from collections.abc import Mapping
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.loops_of_trainers import is_replaced_hook, own_loop
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import (
     calls_super,
-    last_name,
-    names_in,
     of_class,
     resolved,
     self_attribute,
@@ -57,10 +56,8 @@ from trl_lint.knowledge.transformers import (
     CALL_LOOPS,
     CALLED_BY_LOOP,
     EVALUATE,
-    INNER_LOOP,
     LOOPS_OVER_STEPS,
     MODEL,
-    TRAIN,
     TRAINING_STEP,
 )
 
@@ -107,7 +104,7 @@ def _hands_own_model(cls: ClassInfo, hook: str) -> bool:
 
     Only the loop of the library wraps the model. A class that sets `self.model` may have wrapped it by itself.
     """
-    loop = _own_loop(cls)
+    loop = own_loop(cls)
     if loop is None:
         return False
     calls = _calls_in(loop, hook)
@@ -118,26 +115,12 @@ def _hands_own_model(cls: ClassInfo, hook: str) -> bool:
 
 def is_left_to_own_loop(cls: ClassInfo, hook: str) -> bool:
     """Whether the library never evaluates or saves by it, as `train` is replaced by a loop that does."""
-    loop = _own_loop(cls) if hook in CALLED_BY_LOOP else None
+    loop = own_loop(cls) if hook in CALLED_BY_LOOP else None
     return loop is not None and bool(_calls_in(loop, hook))
-
-
-def _own_loop(cls: ClassInfo) -> FunctionInfo | None:
-    """The method that replaces the training loop of the library; None if that one runs, too."""
-    loop = cls.find(TRAIN)
-    if loop is None or not is_replaced_hook(loop) or INNER_LOOP in names_in(loop.node) or _runs_loop_of_base(loop):
-        return None
-    return loop
 
 
 def _calls_in(method: FunctionInfo, name: str) -> list[cst.Call]:
     return [call for call in of_class(method.node, cst.Call) if self_attribute(call.func) == name]
-
-
-def _runs_loop_of_base(loop: FunctionInfo) -> bool:
-    """Whether it calls that of a base by its name: `Trainer.train(self)`."""
-    calls = (call for call in of_class(loop.node, cst.Call) if last_name(call.func) == TRAIN)
-    return any(isinstance(arg.value, cst.Name) and arg.value.value == "self" for call in calls for arg in call.args)
 
 
 def added_switches(method: FunctionInfo, parameters: Mapping[str, Value]) -> dict[str, Value]:
@@ -169,8 +152,3 @@ def is_from_overridden_hook(cls: ClassInfo, base: ClassInfo, value: Value) -> bo
             override = cls.find(method.name)
             return override is not None and override is not method
     return False
-
-
-def is_replaced_hook(override: FunctionInfo | None) -> bool:
-    """Whether an override of a library's method is there that never calls the library's own."""
-    return override is not None and not calls_super(override.node, override.name)

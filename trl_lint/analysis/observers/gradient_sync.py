@@ -19,6 +19,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
+from trl_lint.analysis.program.definitions.loops_of_trainers import has_engine_run_its_model
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
@@ -172,6 +173,7 @@ def _emit(
 ) -> None:
     if model.wrapping is Wrapping.UNWRAPPED and (
         _needs_no_wrapper(frame, model, node)
+        or (model.provenance is None and frame.cls is not None and has_engine_run_its_model(frame.cls))
         or is_without_wrapper(
             frame.root,
             node,
