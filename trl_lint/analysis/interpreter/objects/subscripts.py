@@ -95,7 +95,7 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     if number is not None:
         return number
     item = own_shares.sliced(frame, node, index, of_drawn_table(container, tensors.indexed(container, index)))
-    if _is_placeholder(index, item):
+    if _is_placeholder(index, item) or _is_named_apart(container, index):
         return UNKNOWN
     if container.kind in _MAY_BE_ROWS and item.rank.differs and even_shares.is_even(frame.root, node):
         return frame.allocate(node, Cell("list", rest=item))
@@ -181,6 +181,16 @@ def _is_placeholder(index: Value, item: Value) -> bool:
     Source: https://github.com/FlagAI-Open/FlagAI (examples/h3t/bmtrain/global_var.py)
     """
     return item.rank.state is State.SAME and isinstance(index.const, str) and RANK_FIELD.fits(index.const)
+
+
+def _is_named_apart(table: Value, key: Value) -> bool:
+    """Whether an entry is read by a name that ranks may choose apart: each may have named the same entry so before.
+
+    name = "first" if self.is_first else f"{epoch}"
+    table = pandas.DataFrame({name: scores})
+    table[name]                             the same on all ranks if `scores` is
+    """
+    return table.rank.state is State.UNKNOWN and key.kind is Kind.STRING and key.rank.differs
 
 
 def by_name(frame: Frame, container: ContainerValue, key: object, result: Value) -> Value:
