@@ -1284,7 +1284,7 @@ class Critic(nn.Module):
 def main(loader):
     accelerator = Accelerator()
     made, critic = Made(), Critic()
-    optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD([*made.parameters(), *critic.parameters()], lr=0.1)
     made, critic, optimizer, loader = accelerator.prepare(made, critic, optimizer, loader)
     for x in loader:
         y = made(x)

@@ -24,6 +24,7 @@ from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.hand_reduction import only_reads_gradients, reduces_gradients
 from trl_lint.analysis.program.idioms.handled_errors import is_caught
 from trl_lint.analysis.program.idioms.input_gradients import only_gives_gradients
+from trl_lint.analysis.program.idioms.left_out_models import is_left_out
 from trl_lint.analysis.program.idioms.numbers_only import gives_only_numbers
 from trl_lint.analysis.program.idioms.only_forwards import is_only_forward
 from trl_lint.analysis.program.idioms.without_wrapper import is_without_wrapper
@@ -242,6 +243,8 @@ def _needs_no_wrapper(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
     if frozen_features.are_by_name(frame, model, node) or _only_tries(frame, model, node):
         return True
     if _is_reduced_by_hand(frame) or _has_counterpart_for_wrapper(frame, node):
+        return True
+    if is_left_out(frame.root, callee_of(node)):
         return True
     if only_gives_gradients(frame.root, node) or gives_only_numbers(frame.root, node, partial(_only_computes, frame)):
         return True

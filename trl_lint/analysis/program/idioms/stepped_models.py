@@ -36,17 +36,17 @@ def is_step(root: cst.CSTNode, call: cst.Call) -> bool:
     optimizer = stepped(call)
     return optimizer is not None and (
         OPTIMIZER_OBJECT.fits(last_name(optimizer))
-        or any(any(True for _ in _owners_in(value)) for value in _made_of(root, optimizer))
+        or any(any(True for _ in owners_in(value)) for value in made_of(root, optimizer))
     )
 
 
 def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.BaseExpression) -> bool | None:
     """Whether an optimizer steps a model; None if the code (a function, or a module) does not say so."""
-    values = list(_made_of(root, optimizer))
+    values = list(made_of(root, optimizer))
     if not values:
         return None
     own, wrapped = _names_of(model) | _unwrapped_as(root, model), _wrapped_as(root, model)
-    owners = {name for value in values for each in _owners_in(value) for name in names_in(each)}
+    owners = {name for value in values for each in owners_in(value) for name in names_in(each)}
     if owners:
         return not owners.isdisjoint(own | wrapped)
     if not any(isinstance(value, cst.Call) for value in values):
@@ -57,7 +57,7 @@ def steps_model(root: cst.CSTNode, optimizer: cst.BaseExpression, model: cst.Bas
 
 def makers_of(root: cst.CSTNode, optimizer: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The callees by which the code makes an optimizer: `SGD`, or `make_optimizer`."""
-    return (call.func for value in _made_of(root, optimizer) for call in of_class(value, cst.Call))
+    return (call.func for value in made_of(root, optimizer) for call in of_class(value, cst.Call))
 
 
 def has_optimizer(root: cst.CSTNode, made: cst.CSTNode) -> bool:
@@ -68,12 +68,13 @@ def has_optimizer(root: cst.CSTNode, made: cst.CSTNode) -> bool:
         owner.deep_equals(model)
         for target, value in given
         if OPTIMIZER_OBJECT.fits(last_name(target) or holder_name(target))
-        for owner in _owners_in(value)
+        for owner in owners_in(value)
         for model in models
     )
 
 
-def _made_of(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+def made_of(root: cst.CSTNode, subject: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a piece of code assigns to a name, or to an attribute."""
     given = _given_by_name(root).get(last_name(subject) or holder_name(subject), ())
     return (value for target, value in given if target.deep_equals(subject))
 
@@ -94,8 +95,8 @@ def _given_by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.BaseExpression
     return found
 
 
-def _owners_in(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The models whose parameters an expression asks for."""
+def owners_in(value: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The models whose parameters code asks for."""
     for call in of_class(value, cst.Call):
         if isinstance(call.func, cst.Attribute) and call.func.attr.value in GIVES_PARAMETERS:
             yield call.func.value
@@ -107,7 +108,7 @@ def _names_of(model: cst.BaseExpression) -> set[str]:
 
 def _wrapped_as(root: cst.CSTNode, model: cst.BaseExpression) -> set[str]:
     """The names of the first argument of what a model is made by, which it may wrap: `net` for `model = DDP(net)`."""
-    made = _made_of(root, model)
+    made = made_of(root, model)
     inside = (_moved(each.args[0].value) for each in made if isinstance(each, cst.Call) and each.args)
     return {name for each in inside for name in _names_of(each)}
 
