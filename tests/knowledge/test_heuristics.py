@@ -432,6 +432,13 @@ class Case(NamedTuple):
     otherwise: Any
 
 
+GROUPED = """\
+import wandb
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+wandb.init(project="x", name="best", group="{}")
+"""
 DRAW = """\
 from datasets import load_dataset
 from trl import SFTTrainer
@@ -818,6 +825,7 @@ CASES = {
     "RANK_LOCAL_PATH": Case(
         rule("TRL008"), PLACE.format("output_dir", "given(rank)"), 0, PLACE.format("output_dir", "given(x)"), 1
     ),
+    "GROUP_OF_RANKS": Case(rule("TRL008"), GROUPED.format("DDP"), 0, GROUPED.format("ablation"), 1),
     "PICTURE_FILE": Case(rule("TRL008"), PICTURE.format("x.png"), 1, PICTURE.format("x.bin"), 0),
     "SAVED_TOKENIZER": Case(
         rule("TRL008"), TOKENIZER.format("self.hf_tokenizer"), 1, TOKENIZER.format("self.adapter"), 0

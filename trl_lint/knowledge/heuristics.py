@@ -296,6 +296,13 @@ RANK_LOCAL_PATH = Guess(
     says="A path with such a word in its name or value may be different on each rank.",
     because='tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f"rank_{me}")`',
 )
+GROUP_OF_RANKS = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)^(?:ddp|distributed)$",
+    says="A group of runs of a tracker with such a name is one of the runs of all ranks, also if these have one name.",
+    because='thu-ml/CRM, libs/base_utils.py: `wandb.init(name=config.wandb_run_name, group="DDP")` on every rank, as '
+    "the tracker's own guide to distributed training has it",
+)
 PICTURE_FILE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)\.(?:bmp|gif|jpe?g|png|tiff?|webp)\Z",

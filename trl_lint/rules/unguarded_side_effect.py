@@ -95,18 +95,17 @@ such as a callback, is not reported, nor what follows a use of a value that the 
 - `wandb.run is not None`, which only shows that a run was started. A Trainer's callback does that on the main process,
   so this is not in the default set.
 
-Also correct: runs with a `group` (unless all have the same name), or with a `mode` that the code chooses (one from the
-settings is the same on all ranks), functions that guard themselves (`Trainer.log`,
-`Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for appending that
-is only closed, that only some ranks write to (also in functions that it is passed to), or each rank only lines that
-name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error is
-expected (`except FileExistsError`), what each rank does while it holds the lock of a file (`with FileLock(path):`), and
-scripts that load a model with `device_map="auto"`, which run as one process.
-So is what a function only makes if it is missing, where some ranks have called it before in the same way (`if rank ==
-0: build(path)`), and all have waited for them.
-A file that all ranks append to keeps the lines of each, which is often meant; a name with the time in it often makes
-one per rank. Neither is in the default set. Nor is a file that they write only with an option that is off by default
-(`if args.save_config:`), and that the project's commands and code never set.
+Also correct: runs with a `group` (unless all have the same name, and it is not one of ranks, `group="DDP"`), or with a
+`mode` that the code chooses (one from the settings is the same on all ranks), functions that guard themselves
+(`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`), a file opened for
+appending that is only closed, that only some ranks write to (also in functions that it is passed to), or each rank only
+lines that name it, a table that adds each rank's own rows to a file (`rows.to_csv(path, mode="a")`), a call whose error
+is expected (`except FileExistsError`), what each rank does while it holds the lock of a file (`with FileLock(path):`),
+and scripts that load a model with `device_map="auto"`, which run as one process. So is what a function only makes if it
+is missing, where some ranks have called it before in the same way (`if rank == 0: build(path)`), and all have waited
+for them. A file that all ranks append to keeps the lines of each, which is often meant; a name with the time in it
+often makes one per rank. Neither is in the default set. Nor is a file that they write only with an option that is off
+by default (`if args.save_config:`), and that the project's commands and code never set.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

@@ -32,6 +32,7 @@ from trl_lint.knowledge.effects import (
     SETTINGS_OF_RUN,
     TURNS_OFF,
 )
+from trl_lint.knowledge.heuristics import GROUP_OF_RANKS
 from trl_lint.knowledge.schema import Effect, Parameter
 
 
@@ -69,12 +70,18 @@ def is_shared(path: Value) -> bool:
 
 
 def makes_correct(frame: Frame, args: Arguments, keyword: str | Parameter) -> bool:
-    """Whether the argument makes it correct on all ranks: a group has one run per rank, unless a run is named, too."""
+    """Whether the argument makes it correct on all ranks: a group has one run per rank, if it says so or names none."""
     if keyword == TURNS_OFF and _is_setting_of_all(frame, args.keywords.get(TURNS_OFF)):
         return False
     return is_passed(args, keyword) and not (
-        keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN)
+        keyword == GROUPS_RUN and any(_names_run(args, each) for each in NAMES_RUN) and not _is_of_ranks(args)
     )
+
+
+def _is_of_ranks(args: Arguments) -> bool:
+    """Whether the name of a group says that it has the runs of all ranks: `group="DDP"`."""
+    group = args.keywords[GROUPS_RUN].const
+    return isinstance(group, str) and GROUP_OF_RANKS.fits(group)
 
 
 def _names_run(args: Arguments, keyword: str) -> bool:
