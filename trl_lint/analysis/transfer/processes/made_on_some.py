@@ -7,6 +7,9 @@ For example:
     return [Saver(net)]                                so it does here, whatever becomes of the list
     log = Log(path) if rank == 0 else Log(None)        on all ranks: each has one
     Log(path)                                          on all ranks, even if there is also one of the first rank
+    log = Log(path, writes=True) if rank == 0 else Log(path, writes=False)
+                                                       on all ranks, but what the constructor does only if it writes is
+                                                       done on the first rank only
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.analysis.program.project.classes import ClassInfo
+from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import inwards
+from trl_lint.analysis.state.event_trace import EventTrace
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin
@@ -31,6 +36,18 @@ class MadeHere:
     def __init__(self) -> None:
         self.on_all = False
         self.on_some: set[_Way] = set()
+        self.places: list[tuple[_Way | None, EventTrace, cst.CSTNode]] = []
+
+    def are_of_some(self, function: FunctionInfo, node: cst.CSTNode) -> bool:
+        """Whether a constructor gets to a place of it for some ranks only."""
+        doing = [
+            way
+            for way, trace, call in self.places
+            for edge, summary in trace.calls.items()
+            if edge[:2] == (id(call), id(function)) and any(key[0] == id(node) for key in summary.trace.events)
+        ]
+        known = {way for way in doing if way is not None}
+        return len(known) == 1 and None not in doing
 
     @property
     def is_of_some(self) -> bool:
@@ -46,6 +63,7 @@ def note(frame: Frame, cls: ClassInfo, node: cst.CSTNode) -> None:
     way = None if test is None else (id(test), _branch(frame.root, test, node))
     for each in cls.origin.project_lineage():
         made = each.notes.of(MadeHere)
+        made.places.append((way, frame.trace, node))
         if way is None:
             made.on_all = True
         else:
@@ -58,8 +76,12 @@ def is_by_all(event: Event) -> bool:
 
     It is not if all known objects of the class, and of those that inherit from it, are made on some ranks only.
     """
-    cls = event.function.cls if isinstance(event, SideEffect) and event.function is not None else None
-    return cls is None or not cls.origin.notes.of(MadeHere).is_of_some
+    if not isinstance(event, SideEffect) or event.function is None or event.function.cls is None:
+        return True
+    made = event.function.cls.origin.notes.of(MadeHere)
+    if event.function.name == CONSTRUCTOR and made.are_of_some(event.function, event.node):
+        return False
+    return not made.is_of_some
 
 
 def _is_of_rank(condition: Control) -> bool:
