@@ -71,7 +71,9 @@ def are_by_name(frame: Frame, model: Value, node: cst.CSTNode) -> bool:
         return not any(word in name for word in words)
     assigned = {each for base in cls.project_lineage() for each in base.assigned()}
     used = _used_by(cls, name, set())
-    return all(any(word in each for each in assigned) and not any(word in each for each in used) for word in words)
+    return bool(words) and all(
+        any(word in each for each in assigned) and not any(word in each for each in used) for word in words
+    )
 
 
 def _is_of_one_part(cls: ClassInfo, word: str) -> bool:
