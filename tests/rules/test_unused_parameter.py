@@ -343,6 +343,13 @@ def test_a_part_is_frozen_late(freezing):
     ("[rank])", "[rank], **args.options)"),
     (".backward()", ".item()"),
     ("    if args.dist", "    for p in net.body.parameters():\n        p.requires_grad = False\n    if args.dist"),
+    ("    if args.dist", "    net.body.requires_grad_(False)\n    if args.dist"),
+    ("    if args.dist", "    for n, p in net.named_parameters():\n"
+     "        p.requires_grad = 'body' not in n\n    if args.dist"),
+    ("def train", "def lock(net):\n    net.body.requires_grad_(False)\n\ndef train"),
+    ("model(x).mean()", "other(x).mean()"),
+    ("    optimizer =", "    model = wrap(inner)\n    optimizer ="),
+    ("    optimizer =", "    return\n    optimizer ="),
 ])  # fmt: skip
 def test_nothing_waits_for_what_is_frozen(old, new):
     text = FROZEN.format("inner.body.requires_grad_(False)")

@@ -61,7 +61,8 @@ class UnusedParameters(Observer["Frame"]):
         wrapped = None if part is None else frozen_late.wrapped_before(frame, part)
         if wrapped is None or part is None or is_test(frame.function) or not _waits(frame, wrapped.node):
             return
-        if frozen_late.is_trained_next(frame, statement) and not frozen_late.may_be_frozen_before(frame, wrapped.node):
+        is_trained = frozen_late.is_trained_next(frame, statement, wrapped.node)
+        if is_trained and not frozen_late.may_be_frozen_before(frame, wrapped.node):
             step = Step(wrapped.module, wrapped.node, _WRAPPED)
             frame.emit(FrozenLate, part, part=part, wrapped=step)
 

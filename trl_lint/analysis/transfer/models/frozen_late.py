@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
-from trl_lint.analysis.program.syntax import ancestors, assignments, below, last_name, names_in, of_class, precedes
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    assignments,
+    below,
+    last_name,
+    names_in,
+    of_class,
+    parts_of_target,
+    precedes,
+)
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Value, Wrapping
@@ -85,31 +94,78 @@ def _wrapping_step(model: Value) -> Step | None:
 def may_be_frozen_before(frame: Frame, wrapping: cst.CSTNode) -> bool:
     """Whether the parts of a model may be frozen already as it is wrapped: by the function, or by another file."""
     root, project, here = frame.root, frame.engine.project, frame.module.path
-    if any(_freezes(each) for each in below(root) if precedes(root, each, wrapping)):
+    if any(_may_freeze(each) for each in below(root) if precedes(root, each, wrapping)):
+        return True
+    own = () if root is frame.module.tree else _around(frame.module.tree, root)
+    if any(_may_freeze(each) for each in own):
         return True
     codes = codes_of_programs(project, here)
     return codes is None or any(_FREEZES.search(code) for path, code in codes.items() if path != here)
 
 
-_FREEZES = re.compile(FREEZES)
+def _around(tree: cst.Module, function: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What is in a file besides one of its functions."""
+    inside = set(map(id, below(function)))
+    return (each for each in below(tree) if id(each) not in inside)
 
 
-def is_trained_next(frame: Frame, statement: cst.CSTNode) -> bool:
-    """Whether a backward pass follows a statement in its function, before anything is trained or wrapped again."""
-    for each in _following(frame.root, statement):
-        if _may_change_it(each):
-            return False
-        if _trains(frame, each):
-            return True
+def _may_freeze(node: cst.CSTNode) -> bool:
+    """Whether a statement or call may freeze something: by a flag that is not True, or a function named so."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(cst.Attribute(attr=cst.Name(name)))], value=value):
+            return name == _FLAG and not _is_true(value)
+        case cst.Call(func=func, args=args):
+            name = last_name(func)
+            return (name == FREEZES_IN_PLACE and not all(_is_true(each.value) for each in args)) or "freeze" in name
+        case cst.SimpleString():
+            return node.raw_value == _FLAG
     return False
 
 
-def _may_change_it(statement: cst.CSTNode) -> bool:
-    """Whether a statement may train parameters again, or wrap a model."""
+def _is_true(value: cst.BaseExpression) -> bool:
+    return isinstance(value, cst.Name) and value.value == "True"
+
+
+_FREEZES = re.compile(FREEZES)
+
+
+def is_trained_next(frame: Frame, statement: cst.CSTNode, wrapping: cst.CSTNode) -> bool:
+    """Whether a backward pass of what was wrapped follows a statement in its function.
+
+    And before that nothing is trained or wrapped again.
+    """
+    models = _names_of(frame.root, wrapping)
+    is_run = not models
+    for each in _following(frame.root, statement):
+        if _may_change_it(each, models) or _leaves(each):
+            return False
+        is_run = is_run or any(_is_given(call, models) for call in of_class(each, cst.Call))
+        if _trains(frame, each):
+            return is_run or any("self" in names_in(call.func) for call in of_class(each, cst.Call))
+    return False
+
+
+def _names_of(root: cst.CSTNode, wrapping: cst.CSTNode) -> set[str]:
+    """The names that a function gives what a call has wrapped; none if another function calls it."""
+    targets = [target for target, value in assignments(root) if any(each is wrapping for each in below(value))]
+    return {last_name(part) for each in targets for part in parts_of_target(each)} - {""}
+
+
+def _is_given(call: cst.Call, models: set[str]) -> bool:
+    """Whether a call runs a model, or gets it."""
+    return last_name(call.func) in models or any(last_name(each.value) in models for each in call.args)
+
+
+def _leaves(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[-1], (cst.Raise, cst.Return))
+
+
+def _may_change_it(statement: cst.CSTNode, models: set[str]) -> bool:
+    """Whether a statement may train parameters again, or wrap a model, or give its name to another."""
     names = {last_name(call.func) for call in of_class(statement, cst.Call)}
     if not names.isdisjoint(_SWITCH) or any("freeze" in each for each in names):
         return True
-    return any(last_name(target) == _FLAG for target, _ in assignments(statement))
+    return any(last_name(target) in {_FLAG, *models} for target, _ in assignments(statement))
 
 
 _SWITCH = _WRAPS | {FREEZES_IN_PLACE}
