@@ -205,6 +205,43 @@ def test_accelerate_wraps_it():
         assert reported(HEAD_MADE, train=told_so) is expected
 
 
+TAUGHT = """
+def train(model, loader):
+    accelerator = Accelerator()
+    teacher = Net(8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    teacher, model, optimizer = accelerator.prepare(teacher, model, optimizer)
+    teacher.eval()
+    for x in loader:
+        with torch.no_grad():
+            wanted = teacher(x)
+        accelerator.backward((model(x) - wanted).mean())
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("with torch.no_grad():", "if True:"),
+    ("optimizer.step()", "teacher(x).mean().backward()"),
+    ("optimizer.step()", "step(teacher)"),
+    ("optimizer.step()", "print(teacher.module)"),
+])  # fmt: skip
+def test_a_model_without_gradients_waits_for_none(old, new):
+    assert not reported(HEAD_MADE, train=TAUGHT)
+    assert old in TAUGHT
+    assert reported(HEAD_MADE, train=TAUGHT.replace(old, new))
+
+
+def test_a_forward_without_gradients_waits_for_none():
+    assert not reported(HEAD_MADE, "    @torch.no_grad()\n" + FORWARD)
+    evaluating = PREPARED.replace(
+        "model, optimizer, loader = accelerator.prepare(model, optimizer, loader)",
+        "model = accelerator.prepare_model(model{})",
+    )
+    assert reported(HEAD_MADE, train=evaluating.format(""))
+    assert not reported(HEAD_MADE, train=evaluating.format(", evaluation_mode=True"))
+
+
 def test_a_program_without_an_optimizer_only_evaluates():
     evaluating = TRAIN.replace("torch.optim.SGD(model.parameters(), lr=0.1)", "args.steps")
     evaluating = evaluating.replace("optimizer", "steps") + "\nif __name__ == '__main__':\n    train()\n"

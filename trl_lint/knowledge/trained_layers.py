@@ -102,6 +102,8 @@ OPTIMISES, IS_PROGRAM = rb"(?i)optim|\bdef training_step\(", rb"__main__"
 # Parameters may be frozen.
 FREEZES = rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
 # Attributes that may hold the whole of a model, in an object that trains it.
+# What is done with a model that is never trained.
+NO_TRAINING_OF = frozenset({"eval", "load_state_dict", "to"})
 WHOLE_MODELS = frozenset({b"model", b"module", b"net", b"network", b"policy"})
 # All parameters may be part of a loss: a sum of their squares, or a multiple of them by zero.
 _COMPUTES = rb"(?:\b(?:abs|mean|norm|pow|square|sum)\(|\*\*|\* ?0\.?0?\b)"

@@ -23,8 +23,10 @@ from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused
 from trl_lint.analysis.program.definitions.lightning_trainers import waits_for_all_gradients
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.idioms.evaluated_wrappers import is_only_evaluated
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
-from trl_lint.analysis.program.syntax import callee_of, last_name, resolved
+from trl_lint.analysis.program.syntax import callee_of, keyword_value, last_name, of_class, resolved
+from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.models import frozen_late
 from trl_lint.analysis.transfer.models.unused_layers import unused_layers
@@ -35,10 +37,12 @@ from trl_lint.knowledge.accelerate import PREPARE
 from trl_lint.knowledge.lightning import BEFORE_2, OLD_PACKAGE, SINCE_2, TRAINERS
 from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.schema import Function, Transfer
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.knowledge.torch_distributed import DDP
 from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, ALLOWS_UNUSED, FINDS_UNUSED, TOLD_TO_FIND
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.project.classes import ClassInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
 _WRAPPED = "the model is wrapped here, and waits for the gradients of all its parameters"
 # The parameters of DDP that code passes by their places: module, device_ids, output_device.
 _MOST_PLACES = 3
+_NAME = f".{DDP.rpartition('.')[2]}"
 _ALLOWED_OTHERWISE = re.compile(ALLOWED_OTHERWISE)
 _TOLD_TO_FIND = re.compile(TOLD_TO_FIND)
 
@@ -67,7 +72,8 @@ class UnusedParameters(Observer["Frame"]):
             frame.emit(FrozenLate, part, part=part, wrapped=step)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        if name == DDP and _waits_for_all(args) and not _says(frame, _ALLOWED_OTHERWISE):
+        is_plain = name == DDP and _waits_for_all(args) and not _says(frame, _ALLOWED_OTHERWISE)
+        if is_plain and not _may_find_otherwise(frame, node):
             _emit(frame, args.get(0, "module"), node)
 
     def on_row(
@@ -75,11 +81,13 @@ class UnusedParameters(Observer["Frame"]):
     ) -> None:
         if not isinstance(row, Function) or row.returns != Transfer.PREPARED:
             return
+        if row.switch is not None and args.get(*row.switch) is not None:
+            return  # of a model that is only evaluated, nothing is wrapped
         if _is_of_trainer(frame) or not any(isinstance(each, ProjectModel) for each in args.positional):
             return
         if not _is_told(frame):
-            for each in args.positional:
-                _emit(frame, each, node)
+            for place, each in enumerate(args.positional):
+                _emit(frame, each, node, place)
 
     def on_method_call(self, frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         trainer = class_name_of(receiver)
@@ -96,9 +104,13 @@ def _waits(frame: Frame, wrapping: cst.CSTNode) -> bool:
         return False
     names = {each.keyword.value: each.value for each in args if each.keyword is not None}
     told = names.get(FINDS_UNUSED)
-    is_off = told is None or (isinstance(told, cst.Name) and told.value == "False")
+    is_off = told is None or _is_off(told)
     is_told = last_name(callee_of(wrapping)) == PREPARE and _is_told(frame)
     return is_off and ALLOWS_UNUSED.isdisjoint(names) and not is_told
+
+
+def _is_off(told: cst.BaseExpression | None) -> bool:
+    return isinstance(told, cst.Name) and told.value == "False"
 
 
 def _trains_in_ddp(frame: Frame, trainer: str, fit: cst.Call) -> bool:
@@ -140,11 +152,30 @@ def _says(frame: Frame, pattern: re.Pattern[bytes]) -> bool:
     return codes is None or any(pattern.search(each) for each in codes.values())
 
 
-def _emit(frame: Frame, model: Value | None, node: cst.CSTNode) -> None:
+def _may_find_otherwise(frame: Frame, wrapping: cst.CSTNode) -> bool:
+    """Whether a class of the project calls DDP, or another call wraps the same model that may be told to search."""
+    match wrapping:
+        case cst.Call(func=func, args=[cst.Arg(value=model), *_]) if library_function_of(frame, func).endswith(_NAME):
+            calls = [each for each in of_class(frame.root, cst.Call) if keyword_value(each, FINDS_UNUSED) is not None]
+            same = [each for each in calls if each is not wrapping and each.args[0].value.deep_equals(model)]
+            return any(not _is_off(keyword_value(each, FINDS_UNUSED)) for each in same)
+    return True
+
+
+def _runs_without_gradients(frame: Frame, cls: ClassInfo, wrapping: cst.CSTNode, place: int) -> bool:
+    forward, around = cls.find("forward"), None if frame.cls is None else frame.cls.node
+    is_forward_without = forward is not None and not WITHOUT_GRADIENTS.isdisjoint(forward.decorators)
+    return is_forward_without or is_only_evaluated(frame.root, around, wrapping, place)
+
+
+def _emit(frame: Frame, model: Value | None, node: cst.CSTNode, place: int = 0) -> None:
     cls = class_of(model)
     if cls is None or model is None or not model.grad or is_test(frame.function):
         return
-    for layer in unused_layers(frame, cls):
+    layers = unused_layers(frame, cls)
+    if not layers or _runs_without_gradients(frame, cls, node, place):
+        return
+    for layer in layers:
         frame.emit(
             LayerUnused,
             node,
