@@ -66,6 +66,7 @@ def reported(made: str, forward: str = FORWARD, train: str = TRAIN) -> bool:
     "self.head = nn.Linear(size, 2)\nself.head.weight.data = torch.zeros(2, size)",
     "self.head = nn.Linear(size, 2)\nself.head.apply(print)",
     "self.relu = nn.ReLU()\nif wide:\n    self.other = 1\nself.head = nn.Linear(size, 2)",
+    "self.head = nn.GroupNorm(2, size, 1e-5)",
 ])  # fmt: skip
 def test_it_waits_for_a_layer_that_nothing_uses(made):
     (found,) = SNIPPETS.findings(program(made))
@@ -94,6 +95,15 @@ def test_it_waits_for_nothing_else(made):
     assert not reported(made)
 
 
+def test_the_type_of_a_layer_may_be_written():
+    assert reported("self.head: nn.Module = nn.Linear(size, 2)")
+
+
+@pytest.mark.parametrize("made", ["nn.LayerNorm(size, 1e-5, False)", "nn.GroupNorm(2, size, 1e-5, False)"])
+def test_a_layer_has_no_parameters_by_an_argument_without_its_name(made):
+    assert not reported(f"self.head = {made}")
+
+
 HEAD_MADE = "self.head = nn.Linear(size, 2)"
 
 
@@ -108,6 +118,16 @@ HEAD_MADE = "self.head = nn.Linear(size, 2)"
     "    def forward(self, x): return self.body(x)\ndef loss(net, x): return net.head(x)\n",
     "    def forward(self, x): return self.body(x)\ndef loss(self, x): return self.head(x)\nNet.loss = loss\n",
     "    def forward(self, x): return self.body(x)\nNAMES = ['head.weight']\n",
+    "    def forward(self, x): return self.body(x) + dict(self.named_parameters())[self.name]\n",
+    "    def forward(self, x): return self.body(x) + list(self.parameters())[2]\n",
+    "    def forward(self, x): return attrgetter(self.name)(self)(self.body(x))\n",
+    "    def forward(self, x): return self.body(x)\n"
+    "    def drop(self, names):\n        for each in names: delattr(self, each)\n",
+    "    def forward(self, x): return self.body(x)\n"
+    "def run(net, x):\n    for part in net.children():\n        x = part(x)\n    return x\n",
+    "    def forward(self, x): return self.body(x)\nsetattr(Net, 'forward', other)\n",
+    "    forward = other\n",  # who runs it is not known: there is only a constructor
+    "",
 ])  # fmt: skip
 def test_other_code_may_use_it(forward):
     assert not reported(HEAD_MADE, forward)
@@ -119,9 +139,19 @@ def test_other_code_may_use_it(forward):
     "    def init(self):\n        for part in self.modules():\n            reset(part)\n",
     "    def forward(self, x): return self.body(x)\nclass Other(nn.Module):\n    def forward(self, x): self.head(x)\n",
     "    def forward(self, x): return self.body(x)\ndef norm(x): return torch.head(x)\n",
+    "    def forward(self, x): return self.body(x.to(next(self.parameters()).device))\n",
+    "    def forward(self, x): return self.body(x)\ndef show(net):\n    for part in net.children(): print(part)\n",
 ])  # fmt: skip
 def test_other_code_does_not_use_it(forward):
     assert reported(HEAD_MADE, forward)
+
+
+@pytest.mark.parametrize("text", ['f"head_{number}"', '"head_%d" % number'])
+def test_other_code_may_compose_its_name(text):
+    made, use = "self.head_1 = nn.Linear(size, 2)", "\ndef pick(net, number): return {}(net, {})\n"
+    assert not reported(made, FORWARD + use.format("getattr", text))
+    assert reported(made, FORWARD + use.format("show", text))
+    assert reported(made, FORWARD + use.format("getattr", text.replace("head_", "tail_")))
 
 
 @pytest.mark.parametrize(("old", "new"), [
@@ -143,6 +173,18 @@ def test_other_code_does_not_use_it(forward):
     ("model(x).mean()", "(model(x).mean() + sum(p.pow(2).sum() for p in model.parameters()))"),
     ("model(x).mean()", "(model(x).mean() + 0 * sum(p.sum() for p in model.parameters()))"),
     ("Net(8)", "(Net(8) if args.net else Block(8))"),
+    ("    model = DDP", "    for p in args.frozen: setattr(p, 'requires_grad', False)\n    model = DDP"),
+    ("    model = DDP", "    model = get_peft_model(model, args.adapters)\n    model = DDP"),
+    ("    model = DDP", "    lora.mark_only_lora_as_trainable(model)\n    model = DDP"),
+    ("model(x).mean()", "(model(x).mean() + sum(map(torch.norm, model.parameters())))"),
+    ("model(x).mean()", "(model(x).mean() + nn.utils.parameters_to_vector(model.parameters()).norm())"),
+    ("        model(x).mean().backward()", "        loss = model(x).mean()\n"
+     "        for name, p in model.named_parameters():\n            if 'bias' not in name:\n"
+     "                loss = loss + 0 * p.sum()\n        loss.backward()"),
+    ("    model = DDP(model, device_ids=[rank])", "    if args.searches:\n"
+     "        model = DDP(model, find_unused_parameters=True)\n    else:\n        model = DDP(model)"),
+    ("DDP(model, device_ids=[rank])", "Own(model)\n\nclass Own(DDP):\n    def __init__(self, module):\n"
+     "        super().__init__(module, find_unused_parameters=True)\n\ndef more(model, optimizer, loader):\n    pass"),
     ("    model = DDP", "    model.forward = args.forward\n    model = DDP"),
 ])  # fmt: skip
 def test_the_wrapper_does_not_wait(old, new):

@@ -17,6 +17,9 @@ NORMALISE = frozenset(
     }
 )
 AFFINE = frozenset({"affine", "elementwise_affine"})
+# The place of that argument: LayerNorm(shape, eps, elementwise_affine), GroupNorm(groups, channels, eps, affine).
+PLACE_OF_ELEMENTWISE, PLACE_OF_AFFINE = 2, 3
+ELEMENTWISE = frozenset(f"{LAYERS}{name}" for name in ("LayerNorm", "RMSNorm"))
 _OTHERS = ("LazyConv1d", "LazyConv2d", "LazyConv3d", "PReLU", "RNNCell", "TransformerDecoder", "TransformerEncoder")
 ALWAYS_TRAINED = frozenset(f"{LAYERS}{name}" for name in (*HAVE_PARAMETERS, *_OTHERS))
 TRAINED_IF_AFFINE = frozenset(f"{LAYERS}{name}" for name in NORMALISE)
@@ -40,12 +43,14 @@ READ_NO_PARTS = frozenset(
 READ_ANY_PART = frozenset(
     {
         *("__dict__", "__getattr__", "__getattribute__", "__setattr__", "_modules", "_parameters", "add_module"),
-        *("eval", "exec", "functional_call", "get_parameter", "get_submodule", "locals", "register_module"),
-        *("register_parameter", "setattr", "vars"),
+        *("attrgetter", "delattr", "eval", "exec", "functional_call", "get_parameter", "get_submodule", "locals"),
+        *("register_module", "register_parameter", "setattr", "vars"),
     }
 )
 # These list all parts of a module: to set them up, or to run them.
 LIST_ALL_PARTS = frozenset({"children", "modules", "named_children", "named_modules"})
+# These list all parameters of a module: in a forward, to compute with them.
+LIST_ALL_PARAMETERS = frozenset({"named_parameters", "parameters", "state_dict"})
 # Functions of `torch.nn.init`, by which code sets parameters, end so, as do methods that change a tensor in place.
 IN_PLACE = "_"
 FREEZES_IN_PLACE = "requires_grad_"
@@ -97,26 +102,36 @@ ALLOWED_OTHERWISE = (
 TOLD_TO_FIND = rb"find_unused_parameters(?!_false|[\"']?\s*[=:]\s*False\b)"
 # A backward pass, or the step before it of a module of Lightning.
 TRAINS = rb"\bbackward\(|\bdef training_step\("
-# What a program that trains mentions, besides, and what a program is told by.
-OPTIMISES, IS_PROGRAM = rb"(?i)optim|\bdef training_step\(", rb"__main__"
-# Parameters may be frozen.
-FREEZES = rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
-# Attributes that may hold the whole of a model, in an object that trains it.
 # What is done with a model that is never trained.
 NO_TRAINING_OF = frozenset({"eval", "load_state_dict", "to"})
+# What a program that trains mentions, besides, and what a program is told by.
+OPTIMISES, IS_PROGRAM = rb"(?i)optim|\bdef training_step\(", rb"__main__"
+# Parameters may be frozen: by their flags, by a function, or by adapters, beside which nothing of a model is trained.
+FREEZES = (
+    rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
+    rb"|[\"']requires_grad[\"']\s*,(?!\s*True\b)|\bget_peft_model\(|\bmark_only_lora_as_trainable\("
+)
+# Attributes that may hold the whole of a model, in an object that trains it.
 WHOLE_MODELS = frozenset({b"model", b"module", b"net", b"network", b"policy"})
 # All parameters may be part of a loss: a sum of their squares, or a multiple of them by zero.
-_COMPUTES = rb"(?:\b(?:abs|mean|norm|pow|square|sum)\(|\*\*|\* ?0\.?0?\b)"
+_COMPUTES = rb"(?:\b(?:abs|dot|mean|norm|pow|square|sum)\(|\*\*|\* ?0\.?0?\b)"
 _NOT_THEIR_VALUES = rb"(?!.*(?:\b(?:data|detach|item|nelement|numel)\b|clip|grad))"
-PENALISES_ALL = rb"(?m:^)%b.*%b.*\bin\b.*\bparameters\(\)|\bfor\b.*\bparameters\(\)\s*\)?:\s*\n%b.*%b" % (
+_OF_EACH = rb"\bfor\b.*parameters\(\)\s*\)?:\s*\n(?:\s*if\b.*:\s*\n)?"
+_AT_ONCE = rb"\bmap\(.*\b(?:norm|square)\b.*\bparameters\(\)|\bparameters_to_vector\("
+PENALISES_ALL = rb"(?m:^)%b.*%b.*\bin\b.*\bparameters\(\)|%b%b.*%b|%b" % (
     _NOT_THEIR_VALUES,
     _COMPUTES,
+    _OF_EACH,
     _NOT_THEIR_VALUES,
     _COMPUTES,
+    _AT_ONCE,
 )
 # What replaces a method of an object, which then has code of another place.
 REPLACES_METHODS = (
-    rb"\.forward\s*=(?!=)|\bMethodType\b|\.__get__\(|\bIntermediateLayerGetter\b|\bcreate_feature_extractor\b"
+    rb"\.forward\s*=(?!=)|\bsetattr\(.*[\"']forward[\"']|\bMethodType\b|\.__get__\("
+    rb"|\bIntermediateLayerGetter\b|\bcreate_feature_extractor\b"
 )
+# All parts of another object are run in turn: `for part in net.children(): x = part(x)`.
+RUNS_ALL_PARTS = rb"\bfor\b.*?\b(\w+) in (?!self\.(?:named_)?children)[\w.]+\.(?:named_)?children\(\):\s*.*[=(]\s*\1\("
 # Names of modules whose functions are no parts of a model: `torch.norm`.
 NO_MODELS_THESE = frozenset({b"F", b"functional", b"linalg", b"math", b"nn", b"np", b"numpy", b"torch"})

@@ -31,6 +31,7 @@ from trl_lint.knowledge.models import LIST_PARTS
 from trl_lint.knowledge.trained_layers import (
     FREEZES_IN_PLACE,
     IN_PLACE,
+    LIST_ALL_PARAMETERS,
     LIST_ALL_PARTS,
     PLAIN_BASES_OF,
     READ_ANY_PART,
@@ -71,8 +72,8 @@ def unread_parts(cls: ClassInfo) -> tuple[MadePart, ...]:
     """Those of them that no code of the class, and of its bases, uses; empty if it may use any."""
     nodes = [base.node for base in cls.project_lineage()]
     defined = {each.name.value for node in nodes for each in of_class(node, cst.FunctionDef)}
-    if any(map(_reads_any_part, nodes)) or not LIST_PARTS.isdisjoint(defined):
-        return ()
+    if any(map(_reads_any_part, nodes)) or not LIST_PARTS.isdisjoint(defined) or defined <= {_INIT}:
+        return ()  # what runs a class of which there is only a constructor is elsewhere
     return tuple(
         part for part in made_parts(cls) if part.name not in defined and not any(_is_used(node, part) for node in nodes)
     )
@@ -112,7 +113,10 @@ def _made_by(method: FunctionInfo) -> Iterator[MadePart]:
             return
         for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
             match small:
-                case cst.Assign(targets=[cst.AssignTarget(target)], value=value) if name := self_attribute(target):
+                case (
+                    cst.Assign(targets=[cst.AssignTarget(target)], value=value)
+                    | cst.AnnAssign(target=target, value=cst.BaseExpression() as value)
+                ) if name := self_attribute(target):
                     yield MadePart(name, value, target, method)
 
 
@@ -133,7 +137,11 @@ def _reads_any_part(cls: cst.ClassDef) -> bool:
     for call in of_class(cls, cst.Call):
         if last_name(call.func) == "getattr" and not _asks_by_literal(call):
             return True
-    return any(_is_walked(cls, each) for each in of_class(cls, cst.Attribute) if each.attr.value in LIST_ALL_PARTS)
+    listings = [each for each in of_class(cls, cst.Attribute) if each.attr.value in _LISTINGS]
+    return any(_is_walked(cls, each) for each in listings)
+
+
+_LISTINGS = LIST_ALL_PARTS | LIST_ALL_PARAMETERS
 
 
 def _asks_by_literal(call: cst.Call) -> bool:
@@ -145,11 +153,18 @@ def _asks_by_literal(call: cst.Call) -> bool:
 
 
 def _is_walked(cls: cst.ClassDef, listing: cst.Attribute) -> bool:
-    """Whether the parts of the object itself are listed for something else than setting them up."""
+    """Whether the parts of the object itself are listed for something else than setting them up.
+
+    Or its parameters in a forward, for more than `next(self.parameters()).device`.
+    """
     if not (isinstance(listing.value, cst.Name) and listing.value.value == _THIS):
         return False
-    around = [each for each in ancestors(cls, listing) if isinstance(each, cst.FunctionDef)]
-    return not any(_sets_up(each.name.value) for each in around)
+    around = ancestors(cls, listing)
+    methods = [each.name.value for each in around if isinstance(each, cst.FunctionDef)]
+    if listing.attr.value in LIST_ALL_PARAMETERS:
+        is_first = any(isinstance(each, cst.Call) and last_name(each.func) == "next" for each in around)
+        return "forward" in methods and not is_first
+    return not any(map(_sets_up, methods))
 
 
 def _sets_up(name: str) -> bool:

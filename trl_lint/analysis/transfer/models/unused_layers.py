@@ -40,12 +40,13 @@ if TYPE_CHECKING:
 # How deep modules are followed into each other, and how many classes of them.
 _MOST_DEPTH = 8
 _MOST_CLASSES = 80
-_SILENT = re.compile(b"|".join((table.PENALISES_ALL, table.REPLACES_METHODS)))
+_SILENT = [re.compile(each) for each in (table.PENALISES_ALL, table.REPLACES_METHODS, table.RUNS_ALL_PARTS)]
 _POOLER = re.compile(table.POOLER)
 _TRAINS, _OPTIMISES, _IS_PROGRAM = (re.compile(each) for each in (table.TRAINS, table.OPTIMISES, table.IS_PROGRAM))
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
 _TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
+_COMPOSED = re.compile(rb"""["']([A-Za-z0-9_]*)(?:\{[^{}"'\n]*\}|%[ds])([A-Za-z0-9_]*)["']""")
 
 
 class UnusedLayer(NamedTuple):
@@ -64,7 +65,7 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
     codes = codes_of_programs(frame.engine.project, frame.module.path)
     if codes is None or not _trains(codes, frame.module.path):
         return []
-    if any(_SILENT.search(each) for each in codes.values()):
+    if any(each.search(code) for each in _SILENT for code in codes.values()):
         return []
     return [each for each in unread if not _may_be_right(each, cls, codes)]
 
@@ -188,7 +189,10 @@ def _has_parameters(frame: Frame, call: cst.Call, depth: int) -> bool:
     if name in table.ALWAYS_TRAINED:
         return True
     if name in table.TRAINED_IF_AFFINE:
-        return not any(each.keyword is not None and each.keyword.value in table.AFFINE for each in call.args)
+        place = table.PLACE_OF_ELEMENTWISE if name in table.ELEMENTWISE else table.PLACE_OF_AFFINE
+        return not any(each.keyword is not None and each.keyword.value in table.AFFINE for each in call.args) and (
+            sum(each.keyword is None for each in call.args) <= place
+        )
     cls = _class_called(frame, call) if not name else None
     if cls is not None and not table.ALWAYS_TRAINED.isdisjoint(cls.library_bases()):
         return True
@@ -207,6 +211,8 @@ def _is_read_elsewhere(cls: ClassInfo, part: MadePart, codes: Mapping[Path, byte
     name = part.name.encode()
     as_text = rb"[\"'](?:[^\"'\s]*[.}])?%b(?:[.{][^\"'\s]*)?[\"']" % name
     reads = re.compile(rb"(?:(?<![\w.])(\w+)|[\w\])])\s*\.\s*%b\b|%b" % (name, as_text))
+    if any(_may_be_composed(part.name, code) for code in codes.values()):
+        return True
     known = {each.name.encode() for each in cls.project_lineage()}
     heirs = _heirs(cls.name.encode(), codes.values()) - known
     for code in codes.values():
@@ -217,6 +223,14 @@ def _is_read_elsewhere(cls: ClassInfo, part: MadePart, codes: Mapping[Path, byte
             if owner not in table.NO_MODELS_THESE:
                 return True
     return False
+
+
+def _may_be_composed(name: str, code: bytes) -> bool:
+    """Whether code that asks for attributes by texts may compose a name: `f"head_{number}"`, `"head_%d"`."""
+    if b"getattr(" not in code:
+        return False
+    composed = ((each[1].decode(), each[2].decode()) for each in _COMPOSED.finditer(code))
+    return any(len(start + end) > 2 and name.startswith(start) and name.endswith(end) for start, end in composed)
 
 
 def _heirs(name: bytes, codes: Iterable[bytes]) -> set[bytes]:
