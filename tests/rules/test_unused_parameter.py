@@ -89,6 +89,8 @@ def test_it_waits_for_a_layer_that_nothing_uses(made):
     "self.head = nn.Linear(size, 2)\ndel self.head",
     "self.head = build(size)",
     "self.head = nn.Sequential(*layers)",
+    "self.head = [nn.Linear(size, 2)]",  # no part of the model
+    "self.head = {'a': nn.Linear(size, 2)}",
     "if size > 2:\n    return\nself.head = nn.Linear(size, 2)",
 ])  # fmt: skip
 def test_it_waits_for_nothing_else(made):
@@ -186,6 +188,7 @@ def test_other_code_may_compose_its_name(text):
     ("DDP(model, device_ids=[rank])", "Own(model)\n\nclass Own(DDP):\n    def __init__(self, module):\n"
      "        super().__init__(module, find_unused_parameters=True)\n\ndef more(model, optimizer, loader):\n    pass"),
     ("    model = DDP", "    model.forward = args.forward\n    model = DDP"),
+    ("    model = DDP", "    delattr(model, args.part)\n    model = DDP"),
 ])  # fmt: skip
 def test_the_wrapper_does_not_wait(old, new):
     assert reported(HEAD_MADE)
@@ -216,8 +219,11 @@ def test_the_wrapper_waits_all_the_same(old, new):
 def test_it_is_in_a_part_of_a_part(made):
     text = program(made, "    def forward(self, x): return self.body(self.blocks[0](x))\n")
     assert not SNIPPETS.findings(text)
-    (found,) = SNIPPETS.findings(text.replace("return self.inner(x)", "return x"))
+    unused = text.replace("return self.inner(x)", "return x")
+    (found,) = SNIPPETS.findings(unused)
     assert found.start.line == 9
+    plain = "self.blocks = [Block(size)]"
+    assert not SNIPPETS.findings(unused.replace(made, plain))
 
 
 def test_a_base_makes_it():

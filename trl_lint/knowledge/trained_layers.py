@@ -126,10 +126,10 @@ PENALISES_ALL = rb"(?m:^)%b.*%b.*\bin\b.*\bparameters\(\)|%b%b.*%b|%b" % (
     _COMPUTES,
     _AT_ONCE,
 )
-# What replaces a method of an object, which then has code of another place.
+# What replaces a method of an object, which then has code of another place, or deletes any part of it.
 REPLACES_METHODS = (
     rb"\.forward\s*=(?!=)|\bsetattr\(.*[\"']forward[\"']|\bMethodType\b|\.__get__\("
-    rb"|\bIntermediateLayerGetter\b|\bcreate_feature_extractor\b"
+    rb"|\bIntermediateLayerGetter\b|\bcreate_feature_extractor\b|\bdelattr\([^,\n]+,(?!\s*[\"'])"
 )
 # All parts of another object are run in turn: `for part in net.children(): x = part(x)`.
 RUNS_ALL_PARTS = rb"\bfor\b.*?\b(\w+) in (?!self\.(?:named_)?children)[\w.]+\.(?:named_)?children\(\):\s*.*[=(]\s*\1\("

@@ -135,7 +135,7 @@ def _names_weights_with_pooler(call: cst.Call) -> bool:
 def _classes_of(frame: Frame, part: MadePart) -> Iterator[ClassInfo]:
     """The project's classes of the modules that an expression always makes."""
     inside = Frame(frame.engine, part.constructor.module)
-    for call in _makers(inside, part.value):
+    for call in _makers(inside, part.value) if isinstance(part.value, cst.Call) else ():
         known = _class_called(inside, call)
         if known is not None:
             yield known
@@ -176,8 +176,8 @@ def _class_called(frame: Frame, call: cst.Call) -> ClassInfo | None:
 
 
 def _is_trained(frame: Frame, value: cst.BaseExpression, depth: int = 0) -> bool:
-    """Whether what an expression makes certainly has parameters that are trained."""
-    return any(_has_parameters(frame, each, depth) for each in _makers(frame, value))
+    """Whether what an expression makes certainly has parameters that are trained. In a plain list, a model has none."""
+    return isinstance(value, cst.Call) and any(_has_parameters(frame, each, depth) for each in _makers(frame, value))
 
 
 def _has_parameters(frame: Frame, call: cst.Call, depth: int) -> bool:
