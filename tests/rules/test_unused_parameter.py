@@ -172,6 +172,7 @@ def test_other_code_may_compose_its_name(text):
     ("    model = DDP", "    for p in model.parameters():\n        p.requires_grad_(False)\n    model = DDP"),
     ("    model = DDP", "    for p in model.body.parameters(): p.requires_grad = False\n"
      "    for p in args.nets[0].parameters(): p.requires_grad = False\n    model = DDP"),
+    ("model(x).mean()", "importlib.import_module(f'losses.{args.name}').loss(model, x)"),
     ("model(x).mean()", "(model(x).mean() + sum(p.pow(2).sum() for p in model.parameters()))"),
     ("model(x).mean()", "(model(x).mean() + 0 * sum(p.sum() for p in model.parameters()))"),
     ("Net(8)", "(Net(8) if args.net else Block(8))"),
@@ -206,6 +207,7 @@ def test_the_wrapper_does_not_wait(old, new):
     ("model = DDP", "print(sum(p.numel() for p in model.parameters() if p.requires_grad))\n    model = DDP"),
     ("optimizer.step()", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"),
     ("optimizer.step()", "print(sum(p.norm().item() for p in model.parameters()))\n        optimizer.step()"),
+    ("model(x).mean()", "importlib.import_module('losses.mine').loss(model, x)"),
 ])  # fmt: skip
 def test_the_wrapper_waits_all_the_same(old, new):
     assert old in TRAIN

@@ -133,5 +133,7 @@ REPLACES_METHODS = (
 )
 # All parts of another object are run in turn: `for part in net.children(): x = part(x)`.
 RUNS_ALL_PARTS = rb"\bfor\b.*?\b(\w+) in (?!self\.(?:named_)?children)[\w.]+\.(?:named_)?children\(\):\s*.*[=(]\s*\1\("
+# A file is imported whose name is not in the code.
+IMPORTS_ANY = rb"\b(?:import_module|__import__)\((?!\s*[\"'])"
 # Names of modules whose functions are no parts of a model: `torch.norm`.
 NO_MODELS_THESE = frozenset({b"F", b"functional", b"linalg", b"math", b"nn", b"np", b"numpy", b"torch"})

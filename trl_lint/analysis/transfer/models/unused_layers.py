@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _MOST_DEPTH = 8
 _MOST_CLASSES = 80
 _SILENT = [re.compile(each) for each in (table.PENALISES_ALL, table.REPLACES_METHODS, table.RUNS_ALL_PARTS)]
-_POOLER = re.compile(table.POOLER)
+_POOLER, _IMPORTS_ANY = re.compile(table.POOLER), re.compile(table.IMPORTS_ANY)
 _TRAINS, _OPTIMISES, _IS_PROGRAM = (re.compile(each) for each in (table.TRAINS, table.OPTIMISES, table.IS_PROGRAM))
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
 _TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
@@ -67,6 +67,8 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
         return []
     if any(each.search(code) for each in _SILENT for code in codes.values()):
         return []
+    if _IMPORTS_ANY.search(codes.get(frame.module.path, b"")):
+        return []  # code that is not known gets the model
     return [each for each in unread if not _may_be_right(each, cls, codes)]
 
 
