@@ -253,6 +253,8 @@ def test_accelerate_wraps_it():
     for told, expected in (("True", False), ("find", False), ("False", True)):
         told_so = PREPARED.replace("accelerator = Accelerator(", options.format(told) + "kwargs_handlers=[options]")
         assert reported(HEAD_MADE, train=told_so) is expected
+        somehow = told_so.replace(f"find_unused_parameters={told}", "**config.ddp")
+        assert not reported(HEAD_MADE, train=somehow)
 
 
 TAUGHT = """

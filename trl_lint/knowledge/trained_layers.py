@@ -99,7 +99,9 @@ ALLOWED_OTHERWISE = (
     rb"_set_static_graph|_ddp_params_and_buffers_to_ignore|_set_params_and_buffers_to_ignore_for_model|static_graph"
 )
 # How code says so for a wrapper that a library makes.
-TOLD_TO_FIND = rb"find_unused_parameters(?!_false|[\"']?\s*[=:]\s*False\b)"
+TOLD_TO_FIND = (
+    rb"find_unused_parameters(?!_false|[\"']?\s*[=:]\s*False\b)|\bDistributedDataParallelKwargs\(\s*\*\*\s*\w*[.\[(]"
+)
 # A backward pass, or the step before it of a module of Lightning.
 TRAINS = rb"\bbackward\(|\bdef training_step\("
 # What is done with a model that is never trained.

@@ -49,8 +49,8 @@ There is only a hint: saved weights, and code elsewhere, may need the layer.
 Of layers, only those that a constructor makes under no condition, of classes all of whose bases are known, and whose
 attribute no code of the program reads, of any object. Of parts that are frozen late, only those that the same function
 freezes and trains the rest of. Not reported: parts that only some steps use; unused layers in programs that freeze
-parameters, or make all of them a part of the loss; wrappers that are told of unused parameters in another way; unit
-tests.
+parameters, or make all of them a part of the loss; models that only run without gradients; wrappers that are told of
+unused parameters in another way; unit tests.
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
