@@ -284,6 +284,12 @@ def test_a_model_without_gradients_waits_for_none(old, new):
     assert reported(HEAD_MADE, train=TAUGHT.replace(old, new))
 
 
+def test_a_model_whose_result_is_detached_waits_for_none():
+    detached = TAUGHT.replace("with torch.no_grad():", "if True:")
+    assert not reported(HEAD_MADE, train=detached.replace("teacher(x)", "teacher(x).detach()"))
+    assert reported(HEAD_MADE, train=detached.replace("teacher(x)", "teacher(x).float()"))
+
+
 def test_a_forward_without_gradients_waits_for_none():
     assert not reported(HEAD_MADE, "    @torch.no_grad()\n" + FORWARD)
     evaluating = PREPARED.replace(

@@ -3,7 +3,8 @@
     teacher, model = accelerator.prepare(teacher, model)
     for batch in loader:
         with torch.no_grad():
-            wanted = teacher(batch)           all that is done with `teacher`, besides `teacher.eval()`
+            wanted = teacher(batch)           all that is done with `teacher`, besides `teacher.eval()`; or
+        wanted = teacher(batch).detach()
         loss = (model(batch) - wanted).square().mean()
 
 Not if it is passed to a function, or anything else of it is read: that may train it.
@@ -59,6 +60,9 @@ def _is_harmless(code: cst.CSTNode, use: cst.CSTNode) -> bool:
         return True
     if isinstance(path[-1], cst.Attribute):
         return path[-1].value is use and path[-1].attr.value in NO_TRAINING_OF
+    if not _is_run(code, use):
+        return False
     functions = (each for each in path if isinstance(each, cst.FunctionDef))
     decorators = {name for each in functions for name in decorators_of(each)}
-    return _is_run(code, use) and bool(WITHOUT_GRADIENTS & (contexts_around(code, use) | decorators))
+    is_detached = isinstance(path[-2], cst.Attribute) and path[-2].attr.value == "detach"
+    return is_detached or bool(WITHOUT_GRADIENTS & (contexts_around(code, use) | decorators))
