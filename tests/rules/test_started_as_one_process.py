@@ -210,6 +210,21 @@ def test_a_rank_for_each_gpu_is_one_process_where_one_gpu_is_seen(visible, ranks
     assert by_default_in(tmp_path, files, "train.py") is by_default
 
 
+@pytest.mark.parametrize(
+    ("before", "ranks"),
+    [
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', "torch.cuda.device_count()"),
+        ('os.environ.update({"CUDA_VISIBLE_DEVICES": "0,1"})', "torch.cuda.device_count()"),
+        ("print(torch.cuda.device_count())", "8"),
+    ],
+)
+def test_code_that_chooses_its_gpus_or_their_number_starts_ranks_all_the_same(before, ranks, tmp_path):
+    start = f"{before}\n    torch.multiprocessing.spawn(train, nprocs={ranks})"
+    files = {"train.py": "import os\n" + WRITES + MAIN.replace("train()", start)}
+    files["run.sh"] = "CUDA_VISIBLE_DEVICES=0 python train.py\n"
+    assert by_default_in(tmp_path, files, "train.py")
+
+
 SPAWNS = """
 import argparse
 

@@ -89,6 +89,8 @@ _STARTS_RANKS = (
 SPAWNS_RANKS = re.compile(_STARTS_RANKS)
 # Code that asks how many GPUs it sees.
 COUNTS_GPUS = b"device_count("
+# Code that starts a written out number of ranks, or chooses itself which GPUs it sees, whatever its commands say.
+CHOOSES_GPUS = re.compile(rb"\bnprocs\s*=\s*\d|VISIBLE_DEVICES[\"']\s*(?:\]\s*=(?!=)|:)")
 # Code that starts processes itself, or through a library: bare python runs it on all GPUs. A seed starts nothing. Only
 # what starts a program writes an option with its value: `f"--rank={i}"`.
 SPAWNS = re.compile(

@@ -18,6 +18,7 @@ from trl_lint.knowledge.engines import (
     ASKING_FOR_GROUP,
     ASKS_FOR_GROUP,
     BUILT,
+    CHOOSES_GPUS,
     COUNTS_GPUS,
     DDP_WORDS,
     IN_CODE,
@@ -94,7 +95,7 @@ class FileEngines:
         own_stage: How code that starts DeepSpeed chooses its stage.
         spread: The programs that Python code starts as several processes.
         spawns_if: The options without which code creates no processes.
-        spawns_per_gpu: Whether it starts as many ranks as it sees GPUs.
+        spawns_per_gpu: Whether it starts as many ranks as its commands show it GPUs.
         reach: Where the processes may be whose group code starts.
         group_off: Whether it is a program, and a constant at its top switches off all code that starts the group.
     """
@@ -166,7 +167,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         shown = replace(shown, group=group, trains=trains, own_stage=stage, spread=by_code, spawns_if=behind)
         wraps = any(word in data for word in DDP_WORDS) and WRAPS_IN_DDP.search(data) is not None
         named = _named_settings(_DEEPSPEED_FILE_IN_CODE, data) if JSON.encode() in data else frozenset[str]()
-        shown = replace(shown, spawns_per_gpu=SPAWNS_RANKS.search(running) is not None and COUNTS_GPUS in running)
+        shown = replace(shown, spawns_per_gpu=ranks and _spawns_per_gpu(running))
         return replace(shown, reach=_reach_of(data, spawns_ranks=ranks), group_off=group_off, wraps=wraps, names=named)
     if readers.front_end(path) == readers.NOTEBOOK:  # its text says nothing about programs but how they are started
         launches, bare = _shown_starts(path, data) if readers.matters(data) else ((), frozenset[BareStart]())
@@ -232,6 +233,13 @@ def _starts_group(data: bytes) -> bool:
 def _spawns(data: bytes) -> bool:
     """Whether code creates processes itself. The regex is slow, so it only searches lines with a word for that."""
     return any(SPAWNS.search(lines) is not None for word in SPAWN_WORDS for lines in _around(data, word))
+
+
+def _spawns_per_gpu(running: bytes) -> bool:
+    """Whether code that starts ranks may start one on each GPU that its commands show it."""
+    if COUNTS_GPUS not in running or CHOOSES_GPUS.search(running) is not None:
+        return False
+    return SPAWNS_RANKS.search(running) is not None
 
 
 def _around(data: bytes, word: bytes) -> Iterator[bytes]:
