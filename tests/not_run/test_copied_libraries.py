@@ -165,6 +165,9 @@ OWN = "import trl\n\n\ndef trainer(): trl.SFTTrainer().train()\n\n\nif __name__ 
         ({"run.sh": "torchrun trl/trainer.py\n"}, True),
         ({"more.py": "from trl.trainer import trainer\n\ntrainer()\n"}, True),
         ({"more.py": "from trl import trainer\n\ntrainer.trainer()\n"}, True),
+        ({"more.py": "import importlib, trl\n\nimportlib.import_module('trl.trainer').trainer()\n"}, True),
+        ({"more.py": "import trl, subprocess\n\nsubprocess.run(['torchrun', 'trl/trainer.py'])\n"}, True),
+        ({"more.py": "import trl\n\ntrl.trainer.trainer()\n"}, True),
     ],
 )
 def test_a_program_of_the_copy_that_is_called_like_its_function(files, expected, tmp_path):

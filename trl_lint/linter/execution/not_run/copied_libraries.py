@@ -34,6 +34,7 @@ _WORD = re.compile(r"\w+")
 _METADATA = ("pyproject.toml", "setup.cfg", "setup.py")
 _IMPORTS = rb"(?m)^\s*(?:from|import)\s+%b\b"
 _IS_NAMED = rb"(?m)^\s*name\s*=\s*[\"']?%b\b(?!-)"
+_OF_PACKAGE = rb"\b%b[./](?:\w+[./])*%b\b"
 _NAMES = rb"(?m)^\s*name\s*=\s*[\"']?[\w.-]*%b"
 
 
@@ -125,11 +126,14 @@ def _users(project: Project, copy: Copy, module: Module, name: str) -> list[tupl
 def _may_mean(copy: Copy, module: Module, name: str, path: Path, code: bytes) -> bool:
     """Whether the code of another file that has the name of what a file of a copy defines may mean this.
 
-    `main` of `main.py` is a name that any file may have: who wants it from a program imports this by its name.
+    `main` of `main.py` is a name that any file may have: who wants it from a program imports this by its name, or
+    names it as one of the package: `clap.main`, `"clap/main.py"`.
     """
     stem = module.path.stem
     if name == stem and is_program(module.source or b""):
-        return any(stem in _last_parts(base, *names) for base, names in import_lines(code))
+        if any(stem in _last_parts(base, *names) for base, names in import_lines(code)):
+            return True
+        return re.search(_OF_PACKAGE % (copy.package.name.encode(), stem.encode()), code) is not None
     return copy.package in path.parents or any(count_of(each, code) for each in (copy.package.name, stem))
 
 
