@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.syntax import self_attribute
 from trl_lint.domain.kinds import library_name_of
 
 if TYPE_CHECKING:
@@ -22,6 +23,17 @@ def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None
     if isinstance(callee, cst.Attribute):
         return value.cls.find(callee.attr.value) if isinstance(value, ProjectInstance) else None
     return value.function if isinstance(value, FunctionValue) else None
+
+
+def called_in(frame: Frame, function: FunctionInfo, callee: cst.BaseExpression) -> FunctionInfo | None:
+    """The function of its file, or the method of its object, that a function calls."""
+    name = self_attribute(callee)
+    if name:
+        return function.cls.find(name) if function.cls is not None else None
+    if function.module is frame.module:
+        return function_of(frame, callee)
+    found = function.module.names.get(callee.value) if isinstance(callee, cst.Name) else None
+    return found.function if isinstance(found, FunctionValue) else None
 
 
 def code_called(frame: Frame, callee: cst.BaseExpression) -> cst.CSTNode | None:

@@ -14,9 +14,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.objects import ProjectInstance, ProjectModel
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
+from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import assigned_parts, last_name, of_class, precedes, self_attribute
-from trl_lint.analysis.state.callees import function_of
+from trl_lint.analysis.state.callees import called_in, function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import is_shared
 from trl_lint.domain.devices import EVALUATED
@@ -72,7 +74,41 @@ def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
 
 
 def calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
-    """Whether a function that a loop calls trains: `loss = train_step(model, batch)`."""
-    called = (function_of(frame, each.func) for each in of_class(loop.body, cst.Call))
-    calls = (call for each in called if each is not None for call in of_class(each.node, cst.Call))
-    return any(last_name(call.func) in STEPS_OF_TRAINING for call in calls)
+    """Whether a function that a loop calls trains, `loss = train_step(model, batch)`, or one that this calls.
+
+    Of the latter, only those that compute gradients: `step` is also what a schedule of noise does.
+    """
+    called = (function_run(frame, each.func) for each in of_class(loop.body, cst.Call))
+    found = list(dict.fromkeys(each for each in called if each is not None))
+    if any(last_name(call.func) in STEPS_OF_TRAINING for each in found for call in of_class(each.node, cst.Call)):
+        return True
+    for each in found:  # which grows
+        calls = of_class(each.node, cst.Call)
+        if any(COMPUTES_GRADIENTS.fits(last_name(call.func)) for call in calls):
+            return True
+        inner = dict.fromkeys(called_in(frame, each, call.func) for call in calls)
+        found += [one for one in inner if one is not None and one not in found]
+    return False
+
+
+def function_run(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
+    """The function of the project that a call runs: also the forward pass of a model, and a method of one, or of what
+    `self` holds: `self.engine.update(batch)`.
+    """
+    match callee:
+        case cst.Name():
+            known, name = frame.engine.lookup(frame, callee.value), _FORWARD
+        case cst.Attribute(value=cst.Name(owner)) if owner in frame.memory.names:
+            known, name = frame.memory.names[owner], callee.attr.value
+        case cst.Attribute(value=owner) if frame.cls is not None and self_attribute(owner):
+            path = self_attribute(owner)  # a property may do anything
+            known = frame.read_attribute(frame.cls, path) if frame.cls.find(path) is None else None
+            name = callee.attr.value
+        case _:
+            return function_of(frame, callee)
+    if isinstance(known, ProjectModel) or (isinstance(known, ProjectInstance) and name != _FORWARD):
+        return known.cls.find(name)
+    return function_of(frame, callee)
+
+
+_FORWARD = "forward"

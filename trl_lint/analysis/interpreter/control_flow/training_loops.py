@@ -15,12 +15,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.control_flow.evaluation_mode import calls_training, runs_evaluated
-from trl_lint.analysis.program.definitions.objects import ProjectModel
+from trl_lint.analysis.interpreter.control_flow.evaluation_mode import calls_training, function_run, runs_evaluated
 from trl_lint.analysis.program.idioms.path_conditions import is_bound
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.syntax import children, last_name, names_in, of_class, self_attribute
-from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models.wrapped_models import has_wrapped_model
 from trl_lint.domain import ranks
@@ -41,7 +39,7 @@ def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
     is_off = not frame.memory.control.grad or (SETS_GRADIENTS in names and _switches_gradients_off(frame, loop))
     if names & STEPS_OF_TRAINING:
         names = _names_called(frame, loop.body, loop)  # `step` may be a number
-        if names & STEPS_OF_TRAINING or calls_training(frame, loop):
+        if names & STEPS_OF_TRAINING or (not is_off and calls_training(frame, loop)):
             return False
     if is_off or names & (WITHOUT_GRADIENTS | GENERATES):
         return True
@@ -72,18 +70,12 @@ def _calls_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
 
 def _calls_functions_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a loop calls a function of the project with gradients off, and no file of these functions trains."""
-    found = (_called(frame, each.func) for each in of_class(loop.body, cst.Call))
+    found = (function_run(frame, each.func) for each in of_class(loop.body, cst.Call))
     called = [each for each in found if each is not None]
     is_off = any(names_in(each.node) & WITHOUT_GRADIENTS for each in called)
     return is_off and not any(
         _has_training_steps(each.tree) for each in {frame.module, *(one.module for one in called)}
     )
-
-
-def _called(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
-    """The function of the project that a callee is, or the forward pass of the model that it is."""
-    known = frame.memory.names.get(callee.value) if isinstance(callee, cst.Name) else None
-    return known.cls.find("forward") if isinstance(known, ProjectModel) else function_of(frame, callee)
 
 
 def _has_training_steps(code: cst.CSTNode) -> bool:
