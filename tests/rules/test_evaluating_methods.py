@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from small_projects import found, written
 from snippets import Snippets
 
 SNIPPETS = Snippets("TRL003")
@@ -52,3 +53,39 @@ class Trainer:
 def test_a_loop_whose_method_turns_gradients_off_evaluates(without_gradients, trains, called, speaks):
     text = VALIDATES.format(without_gradients=without_gradients, trains=trains, called=called)
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+SHOWS = """\
+import torch
+import torch.distributed as dist
+from scores import score
+from steps import run
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def show(model, loader, optimizer):
+    total = 0.0
+    for batch, labels in loader:
+        answers = run(model, batch, labels, optimizer)
+        total += score(answers, labels).item()
+    if dist.get_rank() == 0:
+        print(f"score {total / len(loader):.3f}")
+
+
+dist.init_process_group("nccl")
+rows = torch.load("rows.pt")
+loader = DataLoader(rows, sampler=DistributedSampler(rows))
+show(DistributedDataParallel(torch.load("model.pt")), loader, None)
+"""
+SCORES = "import torch\n\n\n@torch.no_grad()\ndef score(answers, labels): return (answers == labels).float().mean()\n"
+RUNS = (
+    "from more import go\n\n\ndef run(model, batch, *more):\n    answers = model(batch)\n    {}\n    return answers\n"
+)
+MORE = "def go(answers, labels, optimizer):\n    (answers - labels).mean().backward()\n    optimizer.step()\n"
+
+
+@pytest.mark.parametrize(("inner", "speaks"), [("go(answers, *more)", False), ("pass", True)])
+def test_what_a_function_of_another_file_calls_may_train(inner, speaks, tmp_path):
+    files = {"show.py": SHOWS, "scores.py": SCORES, "steps.py": RUNS.format(inner), "more.py": MORE}
+    assert (("show.py", 15, "TRL003") in found(written(tmp_path, files))) is speaks

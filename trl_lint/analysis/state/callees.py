@@ -32,8 +32,9 @@ def called_in(frame: Frame, function: FunctionInfo, callee: cst.BaseExpression) 
         return function.cls.find(name) if function.cls is not None else None
     if function.module is frame.module:
         return function_of(frame, callee)
-    found = function.module.names.get(callee.value) if isinstance(callee, cst.Name) else None
-    return found.function if isinstance(found, FunctionValue) else None
+    known = function.module.names.get(callee.value) if isinstance(callee, cst.Name) else None
+    value = None if known is None else frame.engine.settle(known)
+    return value.function if isinstance(value, FunctionValue) else None
 
 
 def code_called(frame: Frame, callee: cst.BaseExpression) -> cst.CSTNode | None:

@@ -72,10 +72,9 @@ def _calls_functions_without_gradients(frame: Frame, loop: cst.For | cst.While) 
     """Whether a loop calls a function of the project with gradients off, and no file of these functions trains."""
     found = (function_run(frame, each.func) for each in of_class(loop.body, cst.Call))
     called = [each for each in found if each is not None]
-    is_off = any(names_in(each.node) & WITHOUT_GRADIENTS for each in called)
-    return is_off and not any(
-        _has_training_steps(each.tree) for each in {frame.module, *(one.module for one in called)}
-    )
+    if not any(names_in(each.node) & WITHOUT_GRADIENTS for each in called) or calls_training(frame, loop):
+        return False
+    return not any(_has_training_steps(each.tree) for each in {frame.module, *(one.module for one in called)})
 
 
 def _has_training_steps(code: cst.CSTNode) -> bool:
