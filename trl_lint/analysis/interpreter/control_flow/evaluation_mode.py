@@ -73,6 +73,10 @@ def _is_trained(root: cst.CSTNode, loop: cst.For | cst.While) -> bool:
     return False
 
 
+# So many functions may be called in turn: more are not looked through.
+_MOST_CALLED = 40
+
+
 def calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
     """Whether a function that a loop calls trains, `loss = train_step(model, batch)`, or one that this calls.
 
@@ -86,7 +90,7 @@ def calls_training(frame: Frame, loop: cst.For | cst.While) -> bool:
         calls = of_class(each.node, cst.Call)
         if any(COMPUTES_GRADIENTS.fits(last_name(call.func)) for call in calls):
             return True
-        inner = dict.fromkeys(called_in(frame, each, call.func) for call in calls)
+        inner = dict.fromkeys(called_in(frame, each, call.func) for call in calls if len(found) < _MOST_CALLED)
         found += [one for one in inner if one is not None and one not in found]
     return False
 
