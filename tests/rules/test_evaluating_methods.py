@@ -68,7 +68,7 @@ def show(model, loader, optimizer):
     total = 0.0
     for batch, labels in loader:
         answers = run(model, batch, labels, optimizer)
-        total += score(answers, labels).item()
+        total += score(model, answers, labels).item()
     if dist.get_rank() == 0:
         print(f"score {total / len(loader):.3f}")
 
@@ -78,14 +78,29 @@ rows = torch.load("rows.pt")
 loader = DataLoader(rows, sampler=DistributedSampler(rows))
 show(DistributedDataParallel(torch.load("model.pt")), loader, None)
 """
-SCORES = "import torch\n\n\n@torch.no_grad()\ndef score(answers, labels): return (answers == labels).float().mean()\n"
+SCORES = """\
+import torch
+
+
+@torch.no_grad()
+def score(model, answers, labels):
+    return ({} == labels).float().mean()
+"""
 RUNS = (
     "from more import go\n\n\ndef run(model, batch, *more):\n    answers = model(batch)\n    {}\n    return answers\n"
 )
 MORE = "def go(answers, labels, optimizer):\n    (answers - labels).mean().backward()\n    optimizer.step()\n"
 
 
-@pytest.mark.parametrize(("inner", "speaks"), [("go(answers, *more)", False), ("pass", True)])
-def test_what_a_function_of_another_file_calls_may_train(inner, speaks, tmp_path):
-    files = {"show.py": SHOWS, "scores.py": SCORES, "steps.py": RUNS.format(inner), "more.py": MORE}
+@pytest.mark.parametrize(
+    ("inner", "scored", "speaks"),
+    [
+        ("go(answers, *more)", "model(answers)", False),
+        ("pass", "model(answers)", True),
+        ("pass", "model.generate(answers)", True),
+        ("pass", "answers", False),  # a metric of training, perhaps
+    ],
+)
+def test_what_a_function_of_another_file_calls_may_train(inner, scored, speaks, tmp_path):
+    files = {"show.py": SHOWS, "scores.py": SCORES.format(scored), "steps.py": RUNS.format(inner), "more.py": MORE}
     assert (("show.py", 15, "TRL003") in found(written(tmp_path, files))) is speaks

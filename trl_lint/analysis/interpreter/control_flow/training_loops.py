@@ -5,8 +5,8 @@
         accelerator.backward(loss)          batch: BatchValue(SHARD), since each rank trains on other samples
 
 A loop with gradients off evaluates; so does one whose training steps are under `if train:`, if `train` is false, and
-one that calls a method with gradients off, `loss = self.val_batch(batch)`, and none that trains. So does one that calls
-a function with gradients off, `score(model, batch)`, if neither its file nor that of the loop trains anything.
+one that calls a method with gradients off, `loss = self.val_batch(batch)`, and none that trains. So does one that has
+a function run a model with gradients off, `score(model, batch)`, if neither its file nor that of the loop trains.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from trl_lint.domain.kinds import BatchValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
-from trl_lint.knowledge.models import GENERATES
+from trl_lint.knowledge.models import FORWARDS, GENERATES
 from trl_lint.knowledge.torch import SETS_GRADIENTS, STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
 _LITERALS = ("False", "True")
+# Methods that run a model.
+_RUN = FORWARDS | GENERATES
 
 
 def evaluates(frame: Frame, loop: cst.For | cst.While) -> bool:
@@ -69,12 +71,32 @@ def _calls_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
 
 
 def _calls_functions_without_gradients(frame: Frame, loop: cst.For | cst.While) -> bool:
-    """Whether a loop calls a function of the project with gradients off, and no file of these functions trains."""
+    """Whether a loop has a function of the project run a model with gradients off, and no file of these trains."""
     found = (function_run(frame, each.func) for each in of_class(loop.body, cst.Call))
     called = [each for each in found if each is not None]
-    if not any(names_in(each.node) & WITHOUT_GRADIENTS for each in called) or calls_training(frame, loop):
+    off = (each for each in called if names_in(each.node) & WITHOUT_GRADIENTS)
+    if not any(map(_runs_what_it_gets, off)) or calls_training(frame, loop):
         return False
     return not any(_has_training_steps(each.tree) for each in {frame.module, *(one.module for one in called)})
+
+
+def _runs_what_it_gets(function: FunctionInfo) -> bool:
+    """Whether a function calls one of its parameters, or what `self` holds: a metric, or an average of weights, does
+    not: `accuracy(logits, labels)`, `update(average, model)`.
+    """
+    names = {each.name for each in function.parameters}
+    for call in of_class(function.node, cst.Call):
+        match call.func:
+            case cst.Name(name) if name in names:
+                return True
+            case cst.Attribute(value=cst.Name(owner), attr=cst.Name(name)) if (
+                owner in names and name in FORWARDS | GENERATES
+            ):
+                return True
+        part = self_attribute(call.func)
+        if part and function.cls is not None and function.cls.find(part) is None:
+            return True
+    return False
 
 
 def _has_training_steps(code: cst.CSTNode) -> bool:
