@@ -166,7 +166,7 @@ def completed(*words: str) -> list[str]:
         (("rule", "unre"), ["unreduced-metric", "unreduced-schedule-metric"]),
         (("check", "--select", "TRL001,dead"), ["TRL001,deadlock"]),
         (("--ignore", "was"), ["waste"]),
-        (("check", "--extend-select", "unused"), ["unused-noqa"]),
+        (("check", "--extend-select", "unused"), ["unused-parameter", "unused-noqa"]),
         (("--add",), ["--add-noqa"]),
         (("ru",), ["rule", "rules"]),
         (("check", "--sta"), ["--statistics"]),
