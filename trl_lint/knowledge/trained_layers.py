@@ -54,6 +54,8 @@ LIST_ALL_PARAMETERS = frozenset({"named_parameters", "parameters", "state_dict"}
 # Functions of `torch.nn.init`, by which code sets parameters, end so, as do methods that change a tensor in place.
 IN_PLACE = "_"
 FREEZES_IN_PLACE = "requires_grad_"
+# The last names of what wraps a model in DistributedDataParallel.
+WRAP_IN_DDP = frozenset({"DDP", "DistributedDataParallel", "prepare"})
 # Methods by which a module is set up.
 SET_UP = frozenset({"apply", "bfloat16", "cpu", "cuda", "double", "float", "half", "reset_parameters", "to"})
 TENSOR_OF_PARAMETER = "data"

@@ -102,11 +102,12 @@ def _conditions(root: cst.CSTNode, branch: cst.If, leaving: cst.CSTNode) -> list
     return [Condition(each.test, holds) for each, holds in ifs_around(root, leaving) if id(each) in inside]
 
 
-def statements_after(root: cst.CSTNode, branch: cst.BaseCompoundStatement) -> Iterator[cst.CSTNode]:
-    """The statements behind a branch, or a loop, in the block that it is in."""
-    block = next(reversed(ancestors(root, branch)), None)
+def statements_after(root: cst.CSTNode, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The statements behind one, as a branch or a loop, in the block that it is in."""
+    block = next(reversed(ancestors(root, statement)), None)
     if isinstance(block, (cst.IndentedBlock, cst.Module)):
-        yield from block.body[block.body.index(branch) + 1 :]
+        place = next(index for index, each in enumerate(block.body) if each is statement)
+        yield from block.body[place + 1 :]
 
 
 def _ends_alike(root: cst.CSTNode, other: cst.If, branch: cst.If, leaving: cst.CSTNode) -> bool:

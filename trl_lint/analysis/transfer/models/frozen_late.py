@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.idioms.repeated_exits import statements_after
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
 from trl_lint.analysis.program.syntax import (
     ancestors,
@@ -34,19 +35,18 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge.models import INNER_MODEL, LIST_PARAMETERS
-from trl_lint.knowledge.trained_layers import FREEZES, FREEZES_IN_PLACE
+from trl_lint.knowledge.trained_layers import FREEZES, FREEZES_IN_PLACE, WRAP_IN_DDP
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.provenance import Step
 
 _FLAG = "requires_grad"
-_WRAPS = frozenset({"DDP", "DistributedDataParallel", "prepare"})
 _HELD = (Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED)
 
 
 def frozen_part(statement: cst.CSTNode) -> cst.BaseExpression | None:
-    """The module whose parameters a statement freezes, all of them or those with a text in their names."""
+    """The module of which a statement freezes all parameters."""
     match statement:
         case cst.Expr(cst.Call(cst.Attribute(value=part, attr=cst.Name(name)), [cst.Arg(cst.Name("False"))])):
             return part if name == FREEZES_IN_PLACE else None
@@ -88,7 +88,7 @@ def _wrapping_step(model: Value) -> Step | None:
     if model.wrapping not in _HELD:
         return None
     made = (each for each in steps(model.provenance) if isinstance(each.node, cst.Call))
-    return next((each for each in made if last_name(each.node.func) in _WRAPS), None)  # type: ignore[attr-defined]
+    return next((each for each in made if last_name(each.node.func) in WRAP_IN_DDP), None)  # type: ignore[attr-defined]
 
 
 def may_be_frozen_before(frame: Frame, wrapping: cst.CSTNode) -> bool:
@@ -168,18 +168,13 @@ def _may_change_it(statement: cst.CSTNode, models: set[str]) -> bool:
     return any(last_name(target) in {_FLAG, *models} for target, _ in assignments(statement))
 
 
-_SWITCH = _WRAPS | {FREEZES_IN_PLACE}
+_SWITCH = WRAP_IN_DDP | {FREEZES_IN_PLACE}
 
 
 def _following(root: cst.CSTNode, statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The statements after one in its block, then those after that block in the one around it, and so on."""
-    inner = statement
-    for around in reversed(ancestors(root, statement)):
-        body = getattr(around, "body", ())
-        if isinstance(around, (cst.IndentedBlock, cst.Module)) and any(each is inner for each in body):
-            place = next(index for index, each in enumerate(body) if each is inner)
-            yield from body[place + 1 :]
-        inner = around
+    for each in (statement, *reversed(ancestors(root, statement))):
+        yield from statements_after(root, each)
 
 
 def _trains(frame: Frame, statement: cst.CSTNode) -> bool:
