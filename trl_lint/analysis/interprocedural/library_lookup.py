@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trl_lint.analysis.program.definitions.templates import completes, fills
+from trl_lint.analysis.program.definitions.creations import is_created
+from trl_lint.analysis.program.definitions.templates import CONSTRUCTOR, completes, fills
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.project import Project
 from trl_lint.analysis.state.interpreter import Interpreter
@@ -84,7 +85,11 @@ class Tables(Interpreter):
             return False
         if self.is_entry_class(base):
             return fills(cls.origin, base)
-        return self.is_entry_class(cls) or completes(cls.origin, base)
+        return self.is_entry_class(cls) or completes(cls.origin, base) or self.is_left_to_heirs(base)
+
+    def is_left_to_heirs(self, base: ClassInfo) -> bool:
+        """Whether a base has a constructor, and code in sight only makes objects of its heirs with it."""
+        return CONSTRUCTOR in base.methods and not is_created(self.project, base)
 
     def _is_entered(self, base: str) -> bool:
         if base not in self._entered_by_libraries:

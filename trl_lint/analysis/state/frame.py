@@ -232,6 +232,9 @@ class Frame:
         """Publish what this run has written to objects since the last flush."""
         for (cls, name), value in self.objects.written(memory).items():
             cls.flush(name, value, self.key, memory.heap)
+            if (base := self._base_of_heirs(cls)) is not None:
+                run = self.key if isinstance(self.key, tuple) else (self.key,)
+                base.flush(name, value, (*run, id(cls)), memory.heap)
         self.objects.dirty.clear()
         todo = list(self.objects.dirty_cells)
         self.objects.dirty_cells.clear()
@@ -243,6 +246,8 @@ class Frame:
                 continue
             owner = self.objects.class_cells[identity]
             owner.flush_cell(identity, cell)
+            if (base := self._base_of_heirs(owner)) is not None:
+                base.flush_cell(identity, cell)
             for item in cell.values():
                 if item.kind in (Kind.CONTAINER, Kind.TUPLE):
                     # An item of a container on an object is stored on the object as well.
@@ -251,6 +256,11 @@ class Frame:
                         if inner not in seen:
                             seen.add(inner)
                             todo.append(inner)
+
+    def _base_of_heirs(self, cls: ClassInfo) -> ClassInfo | None:
+        """The base that defines the function and has no objects of its own: it joins what its heirs' have."""
+        base = self.function.cls if self.function is not None else None
+        return None if base is None or base is cls.origin or not self.engine.is_left_to_heirs(base) else base
 
     def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Identity]) -> None:
         """A callee changed these attributes and cells: drop or join what was known of them here."""
