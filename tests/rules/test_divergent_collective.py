@@ -1992,6 +1992,51 @@ def test_data_of_another_file_have_to_be_asked_for(test, is_elsewhere, by_defaul
     assert found.by_default is by_default
 
 
+STOPS = """\
+class Stopper:
+    def __init__(self):
+        self.best, self.stop = None, False
+
+    def tell(self, {name}):
+        if self.best is None or {name} < self.best:
+            self.best = {name}
+        else:
+            self.stop = True
+
+"""
+STOPPED = """\
+import torch
+
+def train(model, loader, stopper, epochs):
+    for _ in range(epochs):
+        for rows in loader:
+            model(rows).mean().backward()
+        with torch.no_grad():
+            total = sum(model(rows).mean().item() for rows in loader) / len(loader)
+        stopper.tell(total)
+        if stopper.stop:
+            break
+"""
+TRAINED_THERE = """\
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from own import Stopper, train
+
+def main(model, rows):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(rows))
+    train(model, loader, Stopper(), 9)
+"""
+
+
+@pytest.mark.parametrize(("name", "by_default"), [("loss", True), ("length", False)])
+def test_a_flag_that_a_test_of_a_loss_has_set_is_on_a_trained_number(name, by_default, tmp_path):
+    (tmp_path / "own.py").write_text(STOPPED + STOPS.format(name=name))
+    (tmp_path / "train.py").write_text(TRAINED_THERE)
+    (found,) = api.check(tmp_path, Settings(root=tmp_path, select=("TRL006",)))
+    assert found.by_default is by_default
+
+
 MAKES_GROUPS = """\
 import torch.distributed as dist
 

@@ -61,6 +61,37 @@ def test_what_is_reduced_nearby_has_to_be_asked_for(body, is_there):
     assert [each.by_default for each in findings] == [is_there]
 
 
+SETTLED = """
+def settle(values, several, others=None):
+    if not several:
+        return
+    for key in values:
+        shown = torch.tensor(values[key].item())
+        {}
+        {}
+"""
+EXCHANGED, FILLED = "dist.all_reduce(shown)", "values[key].value = shown.item()"
+
+
+@pytest.mark.parametrize(
+    ("lines", "call", "is_there"),
+    [
+        ((EXCHANGED, FILLED), "settle(logs, args.several)", False),
+        ((EXCHANGED, FILLED), "settle(several=args.several, values=logs)", False),
+        # Not exchanged, only looked at, of something else, or too late.
+        (("shown += 1", FILLED), "settle(logs, args.several)", True),
+        ((EXCHANGED, "assert shown.isfinite()"), "settle(logs, args.several)", True),
+        ((EXCHANGED, "others[key] = shown"), "settle(logs, args.several, total)", True),
+        ((EXCHANGED, FILLED), "settle(total, args.several)", True),
+        ((EXCHANGED, FILLED), "pass\nwandb.log(logs)\nsettle(logs, args.several)\nlogs = {}", True),
+    ],
+)
+def test_a_function_may_put_what_it_has_reduced_into_a_parameter(lines, call, is_there):
+    body = f"logs['accuracy'] = accuracy\n{call}\nwandb.log(logs)"
+    code = LOOP.format(textwrap.indent(body, 8 * " ")) + SETTLED.format(*lines)
+    assert [each.by_default for each in SNIPPETS.findings(code)] == [is_there]
+
+
 HELPER = """\
 import torch
 import torch.distributed as dist

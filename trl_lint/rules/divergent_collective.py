@@ -325,10 +325,11 @@ def _asks_for_broken_data(event: Divergence, by_chance: bool) -> bool:
 
 
 def _is_on_trained_numbers(event: Divergence) -> bool:
-    """Whether a test is on numbers that become NaN with the training: losses, and what the wrapped model returns."""
+    """Whether a test, or one behind it, is on what becomes NaN with the training: losses, and the model's outputs."""
     from trl_lint.analysis.program.syntax import identifiers
 
-    return event.on_outputs or any(map(TRAINED_NUMBER.fits, identifiers(event.condition.node)))
+    tests = (event.condition, *steps(event.condition.before)[1:])
+    return event.on_outputs or any(TRAINED_NUMBER.fits(name) for each in tests for name in identifiers(each.node))
 
 
 def _asks_for_no_number(event: Divergence) -> bool:

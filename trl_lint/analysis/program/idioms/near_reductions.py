@@ -6,6 +6,7 @@
         loss = reduce_tensor(loss)              of `loss`, on one way
     total = sum_over_gpus(correct)
     log(total / count)                          of `total`, which the logged value is computed from
+    average(meters)                             of `meters["loss"]`, if `average` puts reduced values into `meters`
     logs["reward"] = accelerator.gather(x)      not of `logs["loss"]`
     log(loss)
     loss = reduce_tensor(loss)                  after the log: no
@@ -91,11 +92,33 @@ def may_be_reduced(caller: Caller, logged: cst.CSTNode, called: Called) -> bool:
     places = _made_of(caller.root, set(_places(_value(logged))))
     if any(_are_one(each.place, places) and precedes(caller.root, each.node, logged) for each in _reduced(caller.root)):
         return True
+    if any(_are_one(each, places) for each in _given_for_reduction(caller, logged, called)):
+        return True
     search = _Search(called)
     inside = of_class(_value(logged), cst.Call)
     return any(search.reduces(caller, each, None, set(), _MOST_CALLEES) for each in inside) or search.returns_reduced(
         caller, places, _MOST_CALLEES
     )
+
+
+def _given_for_reduction(caller: Caller, logged: cst.CSTNode, called: Called) -> Iterator[_Place]:
+    """What calls without a result, before a place, pass to functions that put reduced values into their parameter."""
+    for each in of_class(caller.root, cst.Expr):
+        if isinstance(each.value, cst.Call) and precedes(caller.root, each, logged):
+            callee = called(caller, each.value.func) if each.value.args else None
+            if callee is not None and isinstance(callee.root, cst.FunctionDef) and callee.root is not caller.root:
+                filled = _filled_with_reduced(callee.root)
+                given = (one.value for one in each.value.args if _parameter(callee.root, each.value, one) in filled)
+                yield from (place for one in given if (place := _place(one)))
+
+
+@tree_cache(64)
+def _filled_with_reduced(root: cst.CSTNode) -> frozenset[str]:
+    """The variables of which a function fills parts with what it exchanges between ranks: `meters[key].value = t`."""
+    exchanged = {each.place for each in _reduced(root)}
+    filled = (each for each in _made(root) if len(each.place) > 1)
+    places = ((each.place[0], set(_places(part))) for each in filled for part in each.parts)
+    return frozenset(name for name, read in places if any(_are_one(one, exchanged) for one in read))
 
 
 def is_reduced_after(caller: Caller, stored: cst.CSTNode, called: Called) -> bool:
@@ -161,10 +184,15 @@ def _reduction_of(caller: Caller, argument: cst.Name, keys: Sequence[str], calle
         return call if _exchanges(call) else None
     if not isinstance(callee.root, cst.FunctionDef):
         return None
-    names = [each.name.value for each in callee.root.params.params if each.name.value != "self"]
-    given = names[call.args.index(arg)] if call.args.index(arg) < len(names) else ""
-    parameter = given if arg.keyword is None else arg.keyword.value
+    parameter = _parameter(callee.root, call, arg)
     return call if any(_are_one(each, {(parameter, *keys)}) for each in _origins(callee.root)) else None
+
+
+def _parameter(function: cst.FunctionDef, call: cst.Call, arg: cst.Arg) -> str:
+    """The parameter that gets an argument of a call; empty if it is not known."""
+    names = [each.name.value for each in function.params.params if each.name.value != "self"]
+    given = names[call.args.index(arg)] if call.args.index(arg) < len(names) else ""
+    return given if arg.keyword is None else arg.keyword.value
 
 
 def _origins(root: cst.CSTNode) -> set[_Place]:
