@@ -33,6 +33,7 @@ from trl_lint.launch.judge.engines import of_file  # noqa: E402
 from trl_lint.launch.judge.launchers import training_script  # noqa: E402
 from trl_lint.launch.judge.one_gpu import says_one_gpu  # noqa: E402
 from trl_lint.launch.training.trainers import Trainers  # noqa: E402
+from trl_lint.linter.execution.project_files import ProjectFiles  # noqa: E402
 from trl_lint.linter.linter import Linter  # noqa: E402
 from trl_lint.rules import all_rules, find_rule  # noqa: E402
 from trl_lint.verify.oracles.logged_metrics import metrics_of  # noqa: E402
@@ -412,6 +413,13 @@ def saves_beside(name: str, folder: Path) -> int:
     (folder / name).write_text("distributed_type: FSDP\n")
     text = loop("if accelerator.is_main_process:\n    accelerator.save_state('x')")
     return len(Linter(SETTINGS, (folder,), all_rules()).check(folder / "train.py", text.encode()))
+
+
+def is_own_project(name: str, folder: Path) -> int:
+    """Whether a folder of this name with a `setup.py` is a project of its own."""
+    (folder / name).mkdir(exist_ok=True)
+    (folder / name / "setup.py").touch()
+    return int(ProjectFiles(SETTINGS, folder).project_of(folder / name) == folder / name)
 
 
 def compared(name: str, folder: Path) -> int:
@@ -877,6 +885,7 @@ CASES = {
         rule("TRL002"), WRAPPED_ELSEWHERE.format("parallel"), 0, WRAPPED_ELSEWHERE.format("verbose"), 1
     ),
     "TEST_FOLDER": Case(saves_beside, "tests/fsdp.yaml", 0, "configs/fsdp.yaml", 1),
+    "SOURCE_FOLDER": Case(is_own_project, "src", 0, "examples", 1),
     "TORCH_DISTRIBUTED": Case(
         surroundings,
         "import torch.distributed as dist\n",

@@ -395,6 +395,12 @@ TEST_FOLDER = Guess(
     says="Files in a folder with such a name do not show which engine a project uses.",
     because="peft: tests/training/fsdp_config.yaml is for tests of its own, not for the examples",
 )
+SOURCE_FOLDER = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("src source"),
+    says="A folder with such a name is part of the project around it, even if it has a `setup.py` of its own.",
+    because="yzhang511/NEDS, src/setup.py: script/eval.sh starts src/eval.py, as one process",
+)
 TORCH_DISTRIBUTED = Guess(
     group=SYNCHRONISATION,
     pattern=r"torch\.distributed|from torch import distributed|\b(?:Distributed)?DataParallel|\bDistributedSampler",

@@ -1,4 +1,4 @@
-"""Pools of threads of Python's standard library. Read from its documentation (3.13)."""
+"""Threads, and pools of them, of Python's standard library. Read from its documentation (3.13)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ _POOLS = {
 }
 MAP = frozenset(f"{pool}.{name}" for pool, (names, _) in _POOLS.items() for name in names)
 SUBMIT = frozenset(f"{pool}.{name}" for pool, (_, names) in _POOLS.items() for name in names)
+# It calls its `target` with `args`.
+THREAD = "threading.Thread"
 
 ROWS: tuple[Row, ...] = (
+    Class(name=THREAD, source="library/threading"),
     *(Class(name=pool, source=f"library/{pool.rpartition('.')[0]}") for pool in _POOLS),
     *(
         Function(name=name, source=f"library/{name.rpartition('.')[0].rpartition('.')[0]}", returns=UNKNOWN)

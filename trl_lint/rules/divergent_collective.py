@@ -239,8 +239,7 @@ def _has_part_on_rank(event: Divergence, test: CSTNode) -> bool:
 def _depends_on_data_of_another_file(event: Divergence) -> bool:
     """Whether ranks diverge by data that come from another file, where a loader or a sampler may make them agree.
 
-    Of five such places that were read, in two code bases, all were false; of the others on data, half were real. No
-    loader makes losses agree.
+    Of five such places in two code bases, all were false; of others on data, half. No loader makes losses agree.
     """
     if event.by is not DividedBy.CONDITION or Origin.RANK in event.origins or Origin.DATA not in event.origins:
         return False

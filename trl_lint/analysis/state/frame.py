@@ -230,32 +230,7 @@ class Frame:
 
     def flush(self, memory: Memory) -> None:
         """Publish what this run has written to objects since the last flush."""
-        for (cls, name), value in self.objects.written(memory).items():
-            cls.flush(name, value, self.key, memory.heap)
-            if (base := self._base_of_heirs(cls)) is not None:
-                run = self.key if isinstance(self.key, tuple) else (self.key,)
-                base.flush(name, value, (*run, id(cls)), memory.heap)
-        self.objects.dirty.clear()
-        todo = list(self.objects.dirty_cells)
-        self.objects.dirty_cells.clear()
-        seen = set(todo)
-        while todo:
-            identity = todo.pop()
-            cell = memory.heap.get(identity)
-            if cell is None:
-                continue
-            owner = self.objects.class_cells[identity]
-            owner.flush_cell(identity, cell)
-            if (base := self._base_of_heirs(owner)) is not None:
-                base.flush_cell(identity, cell)
-            for item in cell.values():
-                if item.kind in (Kind.CONTAINER, Kind.TUPLE):
-                    # An item of a container on an object is stored on the object as well.
-                    for inner in reachable(item, memory.heap):
-                        self.objects.class_cells.setdefault(inner, owner)
-                        if inner not in seen:
-                            seen.add(inner)
-                            todo.append(inner)
+        self.objects.publish(memory, self.key, self._base_of_heirs)
 
     def _base_of_heirs(self, cls: ClassInfo) -> ClassInfo | None:
         """The base that defines the function and has no objects of its own: it joins what its heirs' have."""

@@ -8,12 +8,12 @@ For example:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import Memory
+from trl_lint.domain.heap import Cell, Memory, reachable
 from trl_lint.domain.kinds import Identity
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
@@ -118,3 +118,36 @@ class ObjectAccess:
         """Mark the current version of everything that this run has both read and written as read."""
         for key in self.attribute_writes & self.dependencies.keys():
             self.dependencies[key] = key[0].version(key[1])
+
+    def publish(self, memory: Memory, run: Hashable, base_of: Callable[[ClassInfo], ClassInfo | None]) -> None:
+        """Publish what a run has written since the last time. base_of: the class that joins what its heirs have."""
+        for (cls, name), value in self.written(memory).items():
+            cls.flush(name, value, run, memory.heap)
+            if (base := base_of(cls)) is not None:
+                method, *others = run if isinstance(run, tuple) else (run,)
+                base.flush(name, value, (method, *others, id(cls)), memory.heap)
+        self.dirty.clear()
+        todo = list(self.dirty_cells)
+        self.dirty_cells.clear()
+        seen = set(todo)
+        while todo:
+            identity = todo.pop()
+            cell = memory.heap.get(identity)
+            if cell is None:
+                continue
+            owner = self.class_cells[identity]
+            owner.flush_cell(identity, cell)
+            if (base := base_of(owner)) is not None:
+                base.flush_cell(identity, cell)
+            for inner in _stored(cell, memory):
+                self.class_cells.setdefault(inner, owner)
+                if inner not in seen:
+                    seen.add(inner)
+                    todo.append(inner)
+
+
+def _stored(cell: Cell, memory: Memory) -> Iterator[Identity]:
+    """The containers in a container, and in what it holds: they are stored on the object as well."""
+    for item in cell.values():
+        if item.kind in (Kind.CONTAINER, Kind.TUPLE):
+            yield from reachable(item, memory.heap)

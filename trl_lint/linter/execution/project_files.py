@@ -1,8 +1,8 @@
 """The projects in a tree and their files that may say how they are run; and whether all of that is as it was.
 
 A project is the nearest folder around a file that declares what it needs (`pyproject.toml`, `requirements.txt`, …),
-because the examples of a large repository each run in their own way. Nested projects and tests do not count; a folder
-of tests can be asked about by itself.
+because the examples of a large repository each run in their own way; a folder `src` is part of the one around it.
+Nested projects and tests do not count; a folder of tests can be asked about by itself.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ProjectFiles:
         passed: list[Path] = []  # no recursion: folders may be nested deeper than calls can be
         while folder not in self._projects:
             passed.append(folder)
-            if self.top not in folder.parents or names_project(folder):
+            if self.top not in folder.parents or _is_project(folder):
                 self._projects[folder] = folder
             else:
                 folder = folder.parent
@@ -154,6 +154,15 @@ class ProjectFiles:
                 counts[folder] = folder == project or is_part
             if counts[folder]:
                 yield path
+
+
+def _is_project(folder: Path) -> bool:
+    """Whether a folder declares what its code needs, and is not where the project around it has its code."""
+    if not names_project(folder):
+        return False
+    from trl_lint.knowledge.heuristics import SOURCE_FOLDER
+
+    return not SOURCE_FOLDER.fits(folder.name)
 
 
 def content_of(path: Path) -> bytes:
