@@ -694,6 +694,11 @@ FROZEN = (
     "model = AutoModel.from_pretrained('tiny')\nif input():\n    model.requires_grad_(False)\n"
     "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
 )
+FROZEN_LATE = (
+    "from torch.nn.parallel import DistributedDataParallel\nfrom somewhere import build, {0}\n"
+    "def train(loader):\n    model = DistributedDataParallel(build())\n    model.module.body.requires_grad_(False)\n"
+    "    {0}(model)\n    for x in loader:\n        model(x).mean().backward()\n"
+)
 
 PART = (
     "from accelerate import Accelerator\nfrom somewhere import parts\naccelerator = Accelerator()\n"
@@ -1178,6 +1183,7 @@ CASES = {
     "MAY_WRAP": Case(rule("TRL009"), BESIDE.format("wrap_in_place"), 0, BESIDE.format("set_up"), 1),
     "NAMES_GRADIENTS": Case(rule("TRL009"), EXCHANGED.format("params"), 0, EXCHANGED.format("rows"), 1),
     "AVERAGES_WEIGHTS": Case(rule("TRL009"), LOCAL_STEPS.format("average_weights"), 0, LOCAL_STEPS.format("show"), 1),
+    "MAY_FREEZE": Case(rule("TRL031"), FROZEN_LATE.format("unfreeze"), 0, FROZEN_LATE.format("show"), 1),
     "COMPUTES_GRADIENTS": Case(rule("TRL014"), COUNTED, 1, COUNTED.replace(".backward(", ".evaluate("), 0),
     "SHOWS": Case(
         mended("TRL003", AT_ITS_BINDING),

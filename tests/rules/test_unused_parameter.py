@@ -453,6 +453,28 @@ def test_nothing_waits_for_what_is_frozen(old, new):
     assert not SNIPPETS.findings(text.replace(old, new))
 
 
+LATER = "def lock(net):\n    net.body.requires_grad_(False)\n\n"
+
+
+@pytest.mark.parametrize(("add", "expected"), [
+    ("        lock(inner)\n", True),  # behind the wrapping, in the function that calls it
+    ("        optimizer.lock(inner)\n", True),
+    ("\ndef start(net):\n    lock(net)\n", False),
+    ("", False),  # who calls it is not known
+])  # fmt: skip
+def test_what_freezes_only_later_freezes_nothing_before(add, expected):
+    text = FROZEN.format("inner.body.requires_grad_(False)").replace("def train", LATER + "def train") + add
+    assert bool(SNIPPETS.findings(text)) is expected
+
+
+def test_what_is_named_before_a_model_is_wrapped_may_freeze_before():
+    text = FROZEN.format("inner.body.requires_grad_(False)").replace("def train", LATER + "def train")
+    text += "        lock(inner)\n"
+    assert not SNIPPETS.findings(text.replace("    if args.dist", "    lock(net)\n    if args.dist"))
+    again = text.replace("    if args.distributed:\n        model", "    for _ in args.folds:\n        model")
+    assert not SNIPPETS.findings(again.replace("    else:\n        model = net\n", ""))
+
+
 ENCODER = """\
 from accelerate import Accelerator
 from torch import nn, optim

@@ -801,9 +801,16 @@ GRADIENTS = "Gradients"
 COMPUTES_GRADIENTS = Guess(
     group=GRADIENTS,
     words=_one_of("backward"),
-    says="A loop over a prepared loader that calls a method with this name trains; other loops evaluate.",
+    says="A loop over a prepared loader that calls a method with this name trains; other loops evaluate. So does a "
+    "statement that calls it, or a function that does.",
     because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
     "last one may be cut",
+)
+MAY_FREEZE = Guess(
+    group=GRADIENTS,
+    pattern=r"freeze",
+    says="A function with such a name may freeze parameters, or train them again.",
+    because="tests/rules/test_unused_parameter.py: `unfreeze(inner)` right behind `inner.body.requires_grad_(False)`",
 )
 MAY_WRAP = Guess(
     group=GRADIENTS,

@@ -96,6 +96,8 @@ PLAIN_BASES_OF = ("transformers.", "PreTrainedModel")
 
 # DDP does without the gradients of some parameters if it is told so, by an argument or otherwise.
 FINDS_UNUSED = "find_unused_parameters"
+# By its place it is at least the eighth.
+PLACES_BEFORE_IT = 7
 ALLOWS_UNUSED = frozenset({"delay_all_reduce_named_params", "static_graph"})
 ALLOWED_OTHERWISE = (
     rb"_set_static_graph|_ddp_params_and_buffers_to_ignore|_set_params_and_buffers_to_ignore_for_model|static_graph"

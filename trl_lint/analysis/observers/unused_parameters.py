@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused
+from trl_lint.analysis.program.definitions.gradient_waits import waits_for_all
 from trl_lint.analysis.program.definitions.lightning_trainers import waits_for_all_gradients
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.definitions.unit_tests import is_test
@@ -39,7 +40,7 @@ from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.knowledge.torch_distributed import DDP
-from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, ALLOWS_UNUSED, FINDS_UNUSED, TOLD_TO_FIND
+from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, FINDS_UNUSED, TOLD_TO_FIND
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Row
 
 _WRAPPED = "the model is wrapped here, and waits for the gradients of all its parameters"
-# The parameters of DDP that code passes by their places: module, device_ids, output_device.
-_MOST_PLACES = 3
 _NAME = f".{DDP.rpartition('.')[2]}"
 _ALLOWED_OTHERWISE = re.compile(ALLOWED_OTHERWISE)
 _TOLD_TO_FIND = re.compile(TOLD_TO_FIND)
@@ -72,8 +71,8 @@ class UnusedParameters(Observer["Frame"]):
             frame.emit(FrozenLate, part, part=part, wrapped=step)
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        is_plain = name == DDP and _waits_for_all(args) and not _says(frame, _ALLOWED_OTHERWISE)
-        if is_plain and not _may_find_otherwise(frame, node):
+        is_plain = name == DDP and waits_for_all(node, lambda told: frame.value_of(told).const is False)
+        if is_plain and not _says(frame, _ALLOWED_OTHERWISE) and not _may_find_otherwise(frame, node):
             _emit(frame, args.get(0, "module"), node)
 
     def on_row(
@@ -99,18 +98,9 @@ class UnusedParameters(Observer["Frame"]):
 
 def _waits(frame: Frame, wrapping: cst.CSTNode) -> bool:
     """Whether a call wraps a model so that DDP waits for the gradients of all parameters."""
-    args = wrapping.args if isinstance(wrapping, cst.Call) else ()
-    if any(each.star for each in args) or _says(frame, _ALLOWED_OTHERWISE):
+    if not waits_for_all(wrapping) or _says(frame, _ALLOWED_OTHERWISE):
         return False
-    names = {each.keyword.value: each.value for each in args if each.keyword is not None}
-    told = names.get(FINDS_UNUSED)
-    is_off = told is None or _is_off(told)
-    is_told = last_name(callee_of(wrapping)) == PREPARE and _is_told(frame)
-    return is_off and ALLOWS_UNUSED.isdisjoint(names) and not is_told
-
-
-def _is_off(told: cst.BaseExpression | None) -> bool:
-    return isinstance(told, cst.Name) and told.value == "False"
+    return last_name(callee_of(wrapping)) != PREPARE or not _is_told(frame)
 
 
 def _trains_in_ddp(frame: Frame, trainer: str, fit: cst.Call) -> bool:
@@ -135,14 +125,6 @@ def _is_of_trainer(frame: Frame) -> bool:
     return any(library.is_subclass(each, TRAINER, frame.engine.versions) for each in bases)
 
 
-def _waits_for_all(args: Arguments) -> bool:
-    """Whether DDP is made so that it waits for the gradients of all parameters."""
-    if args.star is not None or args.double is not None or len(args.positional) > _MOST_PLACES:
-        return False
-    told = args.keywords.get(FINDS_UNUSED)
-    return (told is None or told.const is False) and ALLOWS_UNUSED.isdisjoint(args.keywords)
-
-
 def _is_told(frame: Frame) -> bool:
     return _says(frame, _TOLD_TO_FIND) or _says(frame, _ALLOWED_OTHERWISE)
 
@@ -158,7 +140,7 @@ def _may_find_otherwise(frame: Frame, wrapping: cst.CSTNode) -> bool:
         case cst.Call(func=func, args=[cst.Arg(value=model), *_]) if library_function_of(frame, func).endswith(_NAME):
             calls = [each for each in of_class(frame.root, cst.Call) if keyword_value(each, FINDS_UNUSED) is not None]
             same = [each for each in calls if each is not wrapping and each.args[0].value.deep_equals(model)]
-            return any(not _is_off(keyword_value(each, FINDS_UNUSED)) for each in same)
+            return not all(map(waits_for_all, same))
     return True
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from trl_lint.analysis.program.definitions.gradient_waits import waits_for_all
 from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors, assignments, keyword_value, last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
@@ -42,7 +43,6 @@ from trl_lint.knowledge.lightning import (
 from trl_lint.knowledge.lightning_runs import PLAIN_LOADER
 from trl_lint.knowledge.process_starts import ELSEWHERE, OF_PROCESSES, STRATEGIES
 from trl_lint.knowledge.torch_distributed import DISTRIBUTED_SAMPLER, RANKS_OF_SAMPLER
-from trl_lint.knowledge.trained_layers import ALLOWS_UNUSED, FINDS_UNUSED
 
 
 def trainer_by_use(module: Module, root: cst.CSTNode, name: str) -> LibraryInstance | None:
@@ -220,15 +220,9 @@ def waits_for_all_gradients(call: cst.Call) -> bool:
     match keyword_value(call, STRATEGY_KEYWORD):
         case cst.SimpleString() as name:
             return str(name.evaluated_value) in WAIT_FOR_ALL
-        case cst.Call(func=func, args=args) if last_name(func) == STRATEGY_OF_DDP:
-            return all(each.keyword is not None and _leaves_ddp_waiting(each) for each in args)
+        case cst.Call(func=func) as strategy if last_name(func) == STRATEGY_OF_DDP:
+            return waits_for_all(strategy)
     return False
-
-
-def _leaves_ddp_waiting(given: cst.Arg) -> bool:
-    name = "" if given.keyword is None else given.keyword.value
-    is_off = isinstance(given.value, cst.Name) and given.value.value == "False"
-    return name not in ALLOWS_UNUSED and (name != FINDS_UNUSED or is_off)
 
 
 def has_one_device(call: cst.Call) -> bool:

@@ -14,7 +14,7 @@ Not if anything is trained again, or wrapped again, before the backward pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -22,6 +22,7 @@ import libcst as cst
 from trl_lint.analysis.program.idioms.repeated_exits import statements_after
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
 from trl_lint.analysis.program.syntax import (
+    LOOPS,
     ancestors,
     assignments,
     below,
@@ -34,6 +35,7 @@ from trl_lint.analysis.program.syntax import (
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.values import Value, Wrapping
+from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS, MAY_FREEZE
 from trl_lint.knowledge.models import INNER_MODEL, LIST_PARAMETERS
 from trl_lint.knowledge.trained_layers import FREEZES, FREEZES_IN_PLACE, WRAP_IN_DDP
 
@@ -96,11 +98,14 @@ def may_be_frozen_before(frame: Frame, wrapping: cst.CSTNode) -> bool:
     root, project, here = frame.root, frame.engine.project, frame.module.path
     if any(_may_freeze(each) for each in below(root) if precedes(root, each, wrapping)):
         return True
-    own = () if root is frame.module.tree else _around(frame.module.tree, root)
-    if any(_may_freeze(each) for each in own):
-        return True
     codes = codes_of_programs(project, here)
-    return codes is None or any(_FREEZES.search(code) for path, code in codes.items() if path != here)
+    if codes is None:
+        return True
+    others = [code for path, code in codes.items() if path != here]
+    own = () if root is frame.module.tree else _around(frame.module.tree, root)
+    if any(_may_freeze(each) and not _runs_later(frame, each, wrapping, others) for each in own):
+        return True
+    return any(_FREEZES.search(code) for code in others)
 
 
 def _around(tree: cst.Module, function: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -109,14 +114,31 @@ def _around(tree: cst.Module, function: cst.CSTNode) -> Iterator[cst.CSTNode]:
     return (each for each in below(tree) if id(each) not in inside)
 
 
+def _runs_later(frame: Frame, freezing: cst.CSTNode, wrapping: cst.CSTNode, others: Iterable[bytes]) -> bool:
+    """Whether what freezes is in a function that is only named behind a call, in the function of that: `thaw(net, 1)`.
+
+    others: the code of other files, which may not name it.
+    """
+    root, tree = frame.root, frame.module.tree
+    function = next((each for each in ancestors(tree, freezing) if isinstance(each, cst.FunctionDef)), None)
+    if function is None or any(isinstance(each, LOOPS) for each in ancestors(root, wrapping)):
+        return False
+    name = function.name.value
+    inside = set(map(id, of_class(function, cst.Name)))
+    named = [each for each in of_class(tree, cst.Name) if each.value == name and id(each) not in inside]
+    if not named or any(name.encode() in code for code in others):
+        return False
+    return all(precedes(root, wrapping, each) for each in named)
+
+
 def _may_freeze(node: cst.CSTNode) -> bool:
     """Whether a statement or call may freeze something: by a flag that is not True, or a function named so."""
     match node:
         case cst.Assign(targets=[cst.AssignTarget(cst.Attribute(attr=cst.Name(name)))], value=value):
             return name == _FLAG and not _is_true(value)
         case cst.Call(func=func, args=args):
-            name = last_name(func)
-            return (name == FREEZES_IN_PLACE and not all(_is_true(each.value) for each in args)) or "freeze" in name
+            is_flag = last_name(func) == FREEZES_IN_PLACE
+            return not all(_is_true(each.value) for each in args) if is_flag else MAY_FREEZE.fits(last_name(func))
         case cst.SimpleString():
             return node.raw_value == _FLAG
     return False
@@ -163,7 +185,7 @@ def _leaves(statement: cst.CSTNode) -> bool:
 def _may_change_it(statement: cst.CSTNode, models: set[str]) -> bool:
     """Whether a statement may train parameters again, or wrap a model, or give its name to another."""
     names = {last_name(call.func) for call in of_class(statement, cst.Call)}
-    if not names.isdisjoint(_SWITCH) or any("freeze" in each for each in names):
+    if not names.isdisjoint(_SWITCH) or any(map(MAY_FREEZE.fits, names)):
         return True
     return any(last_name(target) in {_FLAG, *models} for target, _ in assignments(statement))
 
@@ -179,7 +201,7 @@ def _following(root: cst.CSTNode, statement: cst.CSTNode) -> Iterator[cst.CSTNod
 
 def _trains(frame: Frame, statement: cst.CSTNode) -> bool:
     calls = of_class(statement, cst.Call)
-    if any(last_name(each.func) == "backward" for each in calls):
+    if any(COMPUTES_GRADIENTS.fits(last_name(each.func)) for each in calls):
         return True
     called = (function_of(frame, each.func) for each in calls if isinstance(each.func, (cst.Attribute, cst.Name)))
-    return any(each is not None and "backward" in names_in(each.node) for each in called)
+    return any(each is not None and any(map(COMPUTES_GRADIENTS.fits, names_in(each.node))) for each in called)
