@@ -115,7 +115,7 @@ HEAD_MADE = "self.head = nn.Linear(size, 2)"
     "    def forward(self, x): return getattr(self, 'head')(self.body(x))\n",
     "    def forward(self, x):\n        for part in self.children():\n            x = part(x)\n        return x\n",
     "    def forward(self, x): return run(self.__dict__, self.body(x))\n",
-    "    def forward(self, x): return self.body(x)\n    def loss(self, x): return self.head(x)\n",
+    "    def forward(self, x): return self.loss(self.body(x))\n    def loss(self, x): return self.head(x)\n",
     "    def forward(self, x): return self.body(x)\nclass Wide(Net):\n    def forward(self, x): return self.head(x)\n",
     "    def forward(self, x): return self.body(x)\ndef loss(net, x): return net.head(x)\n",
     "    def forward(self, x): return self.body(x)\ndef loss(self, x): return self.head(x)\nNet.loss = loss\n",
@@ -146,6 +146,132 @@ def test_other_code_may_use_it(forward):
 ])  # fmt: skip
 def test_other_code_does_not_use_it(forward):
     assert reported(HEAD_MADE, forward)
+
+
+UNCALLED = FORWARD + "    def old(self, x):\n        return self.head(x)\n"
+SEEN = FORWARD + "    def look(self, x):\n        with torch.no_grad():\n            return {}\n"
+SEEN += "\ndef watch(net, x):\n    return net.look(x)\n"
+
+
+@pytest.mark.parametrize("more", [
+    "",
+    "    def older(self, x):\n        return self.old(x)\n",
+    "    def again(self, x):\n        return self.old(x) if x is None else self.again(None)\n",
+    "class Other(nn.Module):\n    def old(self, x): return x\n",
+    "def make(name, net): return getattr(torch.optim, name)(net.parameters())\n",
+])  # fmt: skip
+def test_nothing_calls_what_uses_it(more):
+    (found,) = SNIPPETS.findings(program(HEAD_MADE, UNCALLED + more))
+    assert found.message.startswith("`self.head` is only used by `old`, which nothing calls, so its parameters get no")
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("return self.body(x)", "return self.old(self.body(x))"),
+    ("return self.body(x)", "return getattr(self, 'old')(self.body(x))"),
+    ("    def old", "    @property\n    def old"),
+    ("old", "_apply"),  # `nn.Module` calls it
+    ("old", "__len__"),
+    ("    def old", "    head_of = lambda self, x: self.head(x)\n    def old"),
+])  # fmt: skip
+def test_something_may_call_what_uses_it(old, new):
+    assert old in UNCALLED
+    assert not reported(HEAD_MADE, UNCALLED.replace(old, new))
+
+
+@pytest.mark.parametrize("more", [
+    "def loss(net, x): return net.old(x)\n",
+    "def loss(net, x, name): return getattr(net, name)(x)\n",
+    "class Wide(Net):\n    def forward(self, x): return self.old(x)\n",
+    "class Wide(Net):\n    def loss(self, x): return super().old(x)\n",
+    "NAMES = ['old']\n",
+    "    def __call__(self, x):\n        return self.old(x)\n",
+    "    @hook\n    def run(self, x):\n        return self.old(x)\n",
+])  # fmt: skip
+def test_other_code_may_call_what_uses_it(more):
+    assert not reported(HEAD_MADE, UNCALLED + more)
+
+
+def test_other_code_may_compose_the_name_of_what_uses_it():
+    long = UNCALLED.replace("old", "old_loss") + "def loss(net, x, name): return {}(net, f'old_{{name}}')\n"
+    assert not reported(HEAD_MADE, long.format("getattr"))
+    assert reported(HEAD_MADE, long.format("show"))
+
+
+def test_a_base_may_call_what_uses_it():
+    text = program(HEAD_MADE, UNCALLED)
+    base = "from huggingface_hub import PyTorchModelHubMixin\n" + text.replace(
+        "class Net(nn.Module)", "class Net(nn.Module, PyTorchModelHubMixin)"
+    )
+    assert SNIPPETS.findings(text)
+    assert not SNIPPETS.findings(base)
+
+
+@pytest.mark.parametrize("use", [
+    "self.head(x)",
+    "[self.head(each) for each in x]",
+    "[p.numel() for p in self.head.parameters()]",
+    "self.head.weight.norm()",
+])  # fmt: skip
+def test_it_only_runs_without_gradients(use):
+    (found,) = SNIPPETS.findings(program(HEAD_MADE, SEEN.format(use)))
+    assert found.message.startswith("`self.head` only runs without gradients, so its parameters get no gradient")
+    decorated = SEEN.replace("with torch.no_grad():", "if x:").replace(
+        "    def look", "    @torch.no_grad()\n    def look"
+    )
+    assert reported(HEAD_MADE, decorated.format(use))
+    assert not reported(HEAD_MADE, decorated.replace("no_grad", "wraps").replace("look", "forward").format(use))
+
+
+@pytest.mark.parametrize("use", [
+    "self.head",
+    "self.head.eval()",
+    "self.head.weight",
+    "show(self.head)",
+    "torch.enable_grad(), self.head(x)",
+])  # fmt: skip
+def test_it_may_run_with_gradients_later(use):
+    assert not reported(HEAD_MADE, SEEN.format(use))
+
+
+def test_gradients_may_be_on():
+    assert not reported(HEAD_MADE, SEEN.format("self.head(x)").replace("torch.no_grad()", "torch.set_grad_enabled(x)"))
+    either = SEEN.format("self.head(x)").replace("torch.no_grad()", "torch.no_grad() if x is None else nullcontext()")
+    assert not reported(HEAD_MADE, either.replace("look", "forward"))
+
+
+EITHER = "if wide:\n    self.head = nn.Linear(size, size)\n{}self.last = 1"
+
+
+@pytest.mark.parametrize("other", [
+    "else:\n    self.head = nn.Linear(size, 2)\n",
+    "elif size > 2:\n    self.head = nn.Linear(size, 2)\nelse:\n    self.head = Block(size)\n",
+    "else:\n    if size > 2:\n        self.head = nn.Linear(size, 2)\n    else:\n        self.head = Block(size)\n",
+    "elif size > 2:\n    self.head = nn.Linear(size, 2)\nelse:\n    raise ValueError(size)\n",
+])  # fmt: skip
+def test_all_branches_make_it(other):
+    assert reported(EITHER.format(other))
+
+
+@pytest.mark.parametrize("other", [
+    "",
+    "else:\n    self.head = None\n",
+    "else:\n    self.head = nn.Identity()\n",
+    "else:\n    self.tail = nn.Linear(size, 2)\n",
+    "elif size > 2:\n    self.head = nn.Linear(size, 2)\n",
+    "else:\n    self.head = nn.Linear(size, 2)\n    self.head = nn.Identity()\n",
+    "else:\n    return\n",
+    "else:\n    self.head = nn.Linear(size, 2)\nself.ends = [self.head]\n",
+])  # fmt: skip
+def test_not_all_branches_make_it(other):
+    assert not reported(EITHER.format(other))
+
+
+def test_all_branches_make_what_has_it():
+    made = "if wide:\n    self.block = Block(size)\nelse:\n    self.block = {}\n"
+    forward = "    def forward(self, x): return self.body(self.block(x))\n"
+    unused = program(made, forward).replace("return self.inner(x)", "return x")
+    assert SNIPPETS.findings(unused.format("Block(2)"))
+    assert not SNIPPETS.findings(unused.format("nn.Linear(size, 2)"))
 
 
 @pytest.mark.parametrize("text", ['f"head_{number}"', '"head_%d" % number'])

@@ -125,8 +125,9 @@ class TrainedBare(Event):
 class LayerUnused(Event):
     """A model is wrapped, at the node, that has a layer whose parameters no code uses, and DDP waits for these.
 
-    name: the attribute. is_pooler: whether it is an encoder of which only the pooler is unused. made: the place of the
-    layer in its constructor. wrapped: where the model is.
+    name: the attribute. is_pooler: whether it is an encoder of which only the pooler is unused. readers: methods that
+    use it, and that nothing calls. runs: whether it runs without gradients. made: the place of the layer in its
+    constructor. wrapped: where the model is.
     """
 
     mentions = (mentions.LIBRARIES, mentions.WRAPPED)
@@ -137,6 +138,8 @@ class LayerUnused(Event):
     constructor: FunctionInfo
     wrapped: Step
     is_pooler: bool = False
+    readers: frozenset[str] = frozenset()
+    runs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -355,7 +355,7 @@ POINT_TO_POINT = frozenset(
 # --- what may be read from a model that DDP or DataParallel wraps ------------------------------------------
 
 # torch.nn.Module, its public methods and the attributes its __init__ sets.
-_MODULE = frozenset({
+MODULE_ATTRIBUTES = frozenset({
     "T_destination", "add_module", "apply", "bfloat16", "buffers", "call_super_init", "children", "compile",
     "cpu",
     "cuda", "double", "dump_patches", "eval", "extra_repr", "float", "forward", "get_buffer",
@@ -431,7 +431,7 @@ _ADDED = frozenset({"_is_accelerate_prepared", "_original_forward"})
 # Any object has these.
 _OBJECT = frozenset(name for name in (*dir(object), "__dict__", "__annotations__", "__call__", "__getattr__",
                                       "__getstate__", "__module__", "__setstate__", "__weakref__"))
-WRAPPER_ATTRIBUTES: frozenset[str] = _MODULE | _DISTRIBUTED_DATA_PARALLEL | _DATA_PARALLEL | _ADDED | _OBJECT
+WRAPPER_ATTRIBUTES: frozenset[str] = MODULE_ATTRIBUTES | _DISTRIBUTED_DATA_PARALLEL | _DATA_PARALLEL | _ADDED | _OBJECT
 # Of these, what no forward is run by: the model inside it, its weights, and its settings.
 RUN_NO_FORWARD = frozenset({
     "device_ids", "load_state_dict", "module", "named_parameters", "no_sync", "parameters",

@@ -29,10 +29,13 @@ HOLD_MODULES = frozenset(f"{LAYERS}{name}" for name in ("ModuleDict", "ModuleLis
 # By an argument of a layer of that name its parameters are frozen (`Embedding(…, _freeze=True)`).
 FROZEN_BY = "_freeze"
 
-# Bases of a class that read no part of it by a name that the code does not mention.
-READ_NO_PARTS = frozenset(
+# Bases of a class that call no method of it but those that a module has itself.
+CALL_NO_METHODS = frozenset(
+    {"abc.ABC", "object", "torch.nn.Module", "torch.nn.modules.module.Module", "typing.Generic"}
+)
+# And those that read no part of it by a name that the code does not mention.
+READ_NO_PARTS = CALL_NO_METHODS | frozenset(
     {
-        *("abc.ABC", "object", "torch.nn.Module", "torch.nn.modules.module.Module", "typing.Generic"),
         *("huggingface_hub.PyTorchModelHubMixin", "huggingface_hub.hub_mixin.PyTorchModelHubMixin"),
         *("lightning.LightningModule", "lightning.pytorch.LightningModule"),
         "lightning.pytorch.core.module.LightningModule",
@@ -98,7 +101,7 @@ PLAIN_BASES_OF = ("transformers.", "PreTrainedModel")
 FINDS_UNUSED = "find_unused_parameters"
 # By its place it is at least the eighth.
 PLACES_BEFORE_IT = 7
-ALLOWS_UNUSED = frozenset({"delay_all_reduce_named_params", "static_graph"})
+ALLOWS_UNUSED = frozenset({"delay_all_reduce_named_params", "skip_all_reduce_unused_params", "static_graph"})
 ALLOWED_OTHERWISE = (
     rb"_set_static_graph|_ddp_params_and_buffers_to_ignore|_set_params_and_buffers_to_ignore_for_model|static_graph"
 )
@@ -139,6 +142,13 @@ REPLACES_METHODS = (
 )
 # All parts of another object are run in turn: `for part in net.children(): x = part(x)`.
 RUNS_ALL_PARTS = rb"\bfor\b.*?\b(\w+) in (?!self\.(?:named_)?children)[\w.]+\.(?:named_)?children\(\):\s*.*[=(]\s*\1\("
+# A method is called whose name is not in the code, of what is no module of torch: `getattr(net, mode)(x)`.
+CALLS_ANY_METHOD = (
+    rb"\bgetattr\((?!\s*(?:torch|nn|optim|transformers|importlib|sys)\b)\s*[\w.]+\s*,\s*(?![\"'])[^()\n]*\)\s*\("
+    rb"|\bmethodcaller\b"
+)
+# By these, gradients are on again where they were off.
+GRADIENTS_AGAIN = frozenset({"enable_grad", "set_grad_enabled"})
 # A file is imported whose name is not in the code.
 IMPORTS_ANY = rb"\b(?:import_module|__import__)\((?!\s*[\"'])"
 # Names of modules whose functions are no parts of a model: `torch.norm`.

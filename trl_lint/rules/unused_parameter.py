@@ -3,7 +3,8 @@
 ## What it does
 Reports a layer (or an `nn.Parameter`) that a module always makes and nothing uses, in a model that
 `DistributedDataParallel` wraps without `find_unused_parameters=True`, that `accelerator.prepare` gets, or that
-Lightning trains with `strategy="ddp"` (since 2.0).
+Lightning trains with `strategy="ddp"` (since 2.0). A layer counts as not used, too, if only methods read it that
+nothing calls, or if it only runs without gradients.
 
 Also reports an encoder of transformers of whose output only `last_hidden_state` is read, as it makes a pooler, too; and
 a part of a model that is frozen after it was wrapped, if the rest is trained next.
@@ -46,11 +47,12 @@ Where the layer has to stay, as saved weights have it, freeze it before the mode
 There is only a hint: saved weights, and code elsewhere, may need the layer.
 
 ## Limits
-Of layers, only those that a constructor makes under no condition, of classes all of whose bases are known, and whose
-attribute no code of the program reads, of any object. Of parts that are frozen late, only those that the same function
-freezes and trains the rest of. Not reported: parts that only some steps use; unused layers in programs that freeze
-parameters, or make all of them a part of the loss; models that only run without gradients; wrappers that are told of
-unused parameters in another way; unit tests.
+Of layers, only those that a constructor makes under no condition, or in all branches of an `if`, of classes all of
+whose bases are known, and whose attribute no other code of the program reads, of any object. Of methods that nothing
+calls, only those whose name no code of the program has, of classes with no other base than `nn.Module`. Of parts that
+are frozen late, only those that the same function freezes and trains the rest of. Not reported: parts that only some
+steps use; unused layers in programs that freeze parameters, or make all of them a part of the loss; models that only
+run without gradients; wrappers that are told of unused parameters in another way; unit tests.
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -83,19 +85,26 @@ class UnusedParameter(Rule[FrozenLate | LayerUnused]):
 
 def _unused(event: LayerUnused) -> Violation:
     constructor = event.constructor
-    unused, remedy = f"nothing uses `self.{event.name}`, so its", _WITHOUT_LAYER
-    if event.is_pooler:
-        unused, remedy = f"nothing uses what the pooler of `self.{event.name}` makes, so its", _WITHOUT_POOLER
+    remedy = _WITHOUT_POOLER if event.is_pooler else _WITHOUT_LAYER
     return Violation(
         event=event,
         site=Site(constructor.module, event.made, constructor),
         message=(
-            f"{unused} parameters get no gradient: on several GPUs "
+            f"{_said_of(event)}, so its parameters get no gradient: on several GPUs "
             "DistributedDataParallel waits for these, and the second step raises RuntimeError"
         ),
         provenance=event.wrapped,
         help=f"{remedy}, or pass `find_unused_parameters=True`",
     )
+
+
+def _said_of(event: LayerUnused) -> str:
+    if event.is_pooler:
+        return f"nothing uses what the pooler of `self.{event.name}` makes"
+    if event.readers:
+        readers = " and ".join(f"`{each}`" for each in sorted(event.readers))
+        return f"`self.{event.name}` is only used by {readers}, which nothing calls"
+    return f"`self.{event.name}` only runs without gradients" if event.runs else f"nothing uses `self.{event.name}`"
 
 
 _WITHOUT_LAYER = "remove the layer, or freeze it before the model is wrapped"

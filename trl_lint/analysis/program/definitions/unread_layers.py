@@ -10,8 +10,17 @@ For example:
         nn.init.zeros_(self.head.weight)
         if size > 8:
             self.wide = nn.Linear(size, size)        not always made
+            self.end = nn.Linear(size, 2)            unread, as both branches make it
+        else:
+            self.end = nn.Linear(size, 1)
+        self.old = nn.Linear(size, size)             unread, if nothing calls `run_old`
+        self.seen = nn.Linear(size, size)            unread: it only runs without gradients
 
     def forward(self, x): return self.body(x)
+    def run_old(self, x): return self.old(x)
+
+    @torch.no_grad()
+    def look(self, x): return self.seen(x)
 
 Not if the class may read its parts by other names: `getattr(self, name)`, `for part in self.children(): …`. A base
 counts as part of the class, and what its constructor makes, too, if that of the class calls it.
@@ -20,16 +29,29 @@ counts as part of the class, and what its constructor makes, too, if that of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
 
+from trl_lint.analysis.program.project.classes import decorators_of
 from trl_lint.analysis.program.project.notes import noted_in_file
-from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class, parts_of_target, self_attribute
-from trl_lint.knowledge.models import LIST_PARTS
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    contexts_around,
+    last_name,
+    names_in,
+    of_class,
+    parts_of_target,
+    self_attribute,
+)
+from trl_lint.knowledge.models import LIST_PARTS, RETURN_THE_MODEL
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
+from trl_lint.knowledge.torch_distributed import MODULE_ATTRIBUTES
 from trl_lint.knowledge.trained_layers import (
+    CALL_NO_METHODS,
     FREEZES_IN_PLACE,
+    GRADIENTS_AGAIN,
     IN_PLACE,
     LIST_ALL_PARAMETERS,
     LIST_ALL_PARTS,
@@ -49,12 +71,35 @@ _BIND: tuple[type[_Binding], ...] = (cst.AssignTarget, cst.AnnAssign, cst.AugAss
 
 
 class MadePart(NamedTuple):
-    """An attribute that a constructor assigns under no condition, and that nothing else assigns."""
+    """An attribute that a constructor always assigns, and that nothing else assigns.
+
+    others: for what each branch of an `if` assigns, that of the branches but the first one: values with their targets.
+    """
 
     name: str
     value: cst.BaseExpression
     target: cst.BaseExpression
     constructor: FunctionInfo
+    others: tuple[tuple[cst.BaseExpression, cst.BaseExpression], ...] = ()
+
+    @property
+    def values(self) -> tuple[cst.BaseExpression, ...]:
+        return (self.value, *(value for value, _ in self.others))
+
+    @property
+    def targets(self) -> tuple[cst.BaseExpression, ...]:
+        return (self.target, *(target for _, target in self.others))
+
+
+class UnreadPart(NamedTuple):
+    """A part that the code of a class does not use, unless something calls one of its `readers`, which are methods.
+
+    runs: whether it runs without gradients.
+    """
+
+    part: MadePart
+    readers: frozenset[str] = frozenset()
+    runs: bool = False
 
 
 @noted_in_file
@@ -64,19 +109,18 @@ def made_parts(cls: ClassInfo) -> tuple[MadePart, ...]:
         return ()
     made = [part for method in _constructors(cls) for part in _made_by(method)]
     counts = Counter(name for base in cls.project_lineage() for name in _bound(base.node))
-    return tuple(each for each in made if counts[each.name] == 1)
+    return tuple(each for each in made if counts[each.name] == len(each.targets))
 
 
 @noted_in_file
-def unread_parts(cls: ClassInfo) -> tuple[MadePart, ...]:
-    """Those of them that no code of the class, and of its bases, uses; empty if it may use any."""
+def unread_parts(cls: ClassInfo) -> tuple[UnreadPart, ...]:
+    """Those of them that no code of the class, and of its bases, uses in a forward; empty if it may use any."""
     nodes = [base.node for base in cls.project_lineage()]
     defined = {each.name.value for node in nodes for each in of_class(node, cst.FunctionDef)}
     if any(map(_reads_any_part, nodes)) or not LIST_PARTS.isdisjoint(defined) or defined <= {_INIT}:
         return ()  # what runs a class of which there is only a constructor is elsewhere
-    return tuple(
-        part for part in made_parts(cls) if part.name not in defined and not any(_is_used(node, part) for node in nodes)
-    )
+    parts = (_unread(cls, part) for part in made_parts(cls) if part.name not in defined)
+    return tuple(each for each in parts if each is not None)
 
 
 def is_plain_module(cls: ClassInfo) -> bool:
@@ -108,16 +152,49 @@ def _is_simple(statement: cst.CSTNode) -> bool:
 
 def _made_by(method: FunctionInfo) -> Iterator[MadePart]:
     statements = method.node.body.body if isinstance(method.node, cst.FunctionDef) else ()
+    for name, (first, *others) in _assigned_in(statements).items():
+        value, target = first
+        yield MadePart(name, value, target, method, tuple(others))
+
+
+_Assigned: TypeAlias = "dict[str, list[tuple[cst.BaseExpression, cst.BaseExpression]]]"
+
+
+def _assigned_in(statements: Iterable[cst.CSTNode]) -> _Assigned:
+    """The attributes of `self` that statements always assign, up to one that may return: values with their targets."""
+    found: _Assigned = {}
     for statement in statements:
         if of_class(statement, cst.Return):
-            return
+            break
+        if isinstance(statement, cst.If):
+            found |= _in_all_branches(statement)
         for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
             match small:
                 case (
                     cst.Assign(targets=[cst.AssignTarget(target)], value=value)
                     | cst.AnnAssign(target=target, value=cst.BaseExpression() as value)
                 ) if name := self_attribute(target):
-                    yield MadePart(name, value, target, method)
+                    found[name] = [(value, target)]
+    return found
+
+
+def _in_all_branches(branch: cst.If) -> _Assigned:
+    """What all branches of an `if` assign that do not raise; nothing without an `else`."""
+    branches = [branch.body]
+    while isinstance(branch.orelse, cst.If):
+        branch = branch.orelse
+        branches.append(branch.body)
+    if branch.orelse is None:
+        return {}
+    branches.append(branch.orelse.body)
+    assigned = [_assigned_in(each.body) for each in branches if not _raises(each)]
+    names = set.intersection(*map(set, assigned)) if assigned else set()
+    return {name: [pair for each in assigned for pair in each[name]] for name in sorted(names)}
+
+
+def _raises(body: cst.BaseSuite) -> bool:
+    last = body.body[-1]
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
 
 
 def _bound(cls: cst.ClassDef) -> Iterator[str]:
@@ -171,11 +248,48 @@ def _sets_up(name: str) -> bool:
     return "init" in name.replace(_INIT, "") or "reset" in name or "weights" in name
 
 
-def _is_used(cls: cst.ClassDef, part: MadePart) -> bool:
-    return any(
-        each.attr.value == part.name and each is not part.target and not _is_set_up(cls, each)
-        for each in of_class(cls, cst.Attribute)
-    )
+def _unread(cls: ClassInfo, part: MadePart) -> UnreadPart | None:
+    """What keeps a part from being used in a forward, or None if it may be."""
+    readers, runs = set[str](), False
+    targets = set(map(id, part.targets))
+    for base in cls.project_lineage():
+        reads = (each for each in of_class(base.node, cst.Attribute) if each.attr.value == part.name)
+        for read in reads:
+            if id(read) in targets or _is_set_up(base.node, read):
+                continue
+            if _runs_without_gradients(base.node, read):
+                runs = True
+                continue
+            method = method_around(base.node, read)
+            if method is None or not is_never_called_by_itself(cls, method):
+                return None
+            readers.add(method.name.value)
+    return UnreadPart(part, frozenset(readers), runs)
+
+
+def method_around(cls: cst.ClassDef, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The method of a class that a node is in."""
+    around = ancestors(cls, node)
+    return around[2] if len(around) > 2 and isinstance(around[2], cst.FunctionDef) else None
+
+
+def is_never_called_by_itself(cls: ClassInfo, method: cst.FunctionDef) -> bool:
+    """Whether only code that names a method calls it: it is none that a module has, or that a decorator makes known."""
+    name = method.name.value
+    is_own = name not in MODULE_ATTRIBUTES and not name.startswith("__") and not method.decorators
+    return is_own and CALL_NO_METHODS.issuperset(cls.library_bases())
+
+
+def _runs_without_gradients(cls: cst.ClassDef, read: cst.Attribute) -> bool:
+    """Whether a part only runs where gradients are off, or a method of its own, or of its tensors, is called there."""
+    around = ancestors(cls, read)
+    chain, outer = _chain(read, around)
+    is_called = isinstance(outer[0], cst.Call) and RETURN_THE_MODEL.isdisjoint(chain[-1:])
+    if not is_called or not self_attribute(read) or not GRADIENTS_AGAIN.isdisjoint(names_in(cls)):
+        return False
+    functions = (each for each in around if isinstance(each, cst.FunctionDef))
+    decorators = {name for each in functions for name in decorators_of(each)}
+    return not WITHOUT_GRADIENTS.isdisjoint(contexts_around(cls, read) | decorators)
 
 
 def _is_set_up(cls: cst.ClassDef, read: cst.Attribute) -> bool:

@@ -1,4 +1,4 @@
-"""The layers of a model, and of the project's modules in it, that nothing uses: their parameters get no gradient.
+"""The layers of a model, and of the project's modules in it, that no step uses: their parameters get no gradient.
 
 For example:
 
@@ -9,6 +9,7 @@ For example:
 
     Net()                                      `norm` of `Block` is unused
 
+Nor does a step use what only methods read that nothing calls, or what only runs without gradients.
 Not if code of a program with the model may read such an attribute of anything, may freeze parameters, or makes all of
 them a part of the loss.
 """
@@ -23,10 +24,17 @@ import libcst as cst
 
 from trl_lint.analysis.program.definitions.frozen_otherwise import freezes_others_only
 from trl_lint.analysis.program.definitions.objects import ClassValue
-from trl_lint.analysis.program.definitions.unread_layers import MadePart, is_plain_module, made_parts, unread_parts
+from trl_lint.analysis.program.definitions.unread_layers import (
+    MadePart,
+    is_never_called_by_itself,
+    is_plain_module,
+    made_parts,
+    method_around,
+    unread_parts,
+)
 from trl_lint.analysis.program.definitions.unread_poolers import is_pooler_unread
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
-from trl_lint.analysis.program.syntax import keyword_value
+from trl_lint.analysis.program.syntax import keyword_value, of_class
 from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.knowledge import trained_layers as table
@@ -42,6 +50,7 @@ _MOST_DEPTH = 8
 _MOST_CLASSES = 80
 _SILENT = [re.compile(each) for each in (table.PENALISES_ALL, table.REPLACES_METHODS, table.RUNS_ALL_PARTS)]
 _POOLER, _IMPORTS_ANY = re.compile(table.POOLER), re.compile(table.IMPORTS_ANY)
+_CALLS_ANY = re.compile(table.CALLS_ANY_METHOD)
 _TRAINS, _OPTIMISES, _IS_PROGRAM = (re.compile(each) for each in (table.TRAINS, table.OPTIMISES, table.IS_PROGRAM))
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
 _TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
@@ -50,11 +59,16 @@ _COMPOSED = re.compile(rb"""["']([A-Za-z0-9_]*)(?:\{[^{}"'\n]*\}|%[ds])([A-Za-z0
 
 
 class UnusedLayer(NamedTuple):
-    """A part of the objects of a class that nothing uses, or (is_pooler) whose pooler nothing uses."""
+    """A part of the objects of a class that nothing uses, or (is_pooler) whose pooler nothing uses.
+
+    readers: methods that use it, and that nothing calls. runs: whether it runs without gradients.
+    """
 
     cls: ClassInfo
     part: MadePart
     is_pooler: bool = False
+    readers: frozenset[str] = frozenset()
+    runs: bool = False
 
 
 def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
@@ -80,6 +94,10 @@ def _may_be_right(layer: UnusedLayer, model: ClassInfo, codes: Mapping[Path, byt
     others = own if layer.cls is model.origin else frozenset()
     if not all(freezes_others_only(each, others) for each in codes.values()):
         return True
+    if layer.readers and any(_CALLS_ANY.search(each) for each in codes.values()):
+        return True
+    if any(_may_be_called(each, layer.cls, codes) for each in layer.readers):
+        return True
     return _is_read_elsewhere(layer.cls, layer.part, codes)
 
 
@@ -104,11 +122,13 @@ def _classes_in(frame: Frame, cls: ClassInfo) -> Sequence[ClassInfo]:
 
 
 def _unread_layers(frame: Frame, cls: ClassInfo) -> Iterator[UnusedLayer]:
-    for part in unread_parts(cls):
-        if _is_trained(Frame(frame.engine, part.constructor.module), part.value):
-            yield UnusedLayer(cls, part)
+    for part, readers, runs in unread_parts(cls):
+        inside = Frame(frame.engine, part.constructor.module)
+        if all(_is_trained(inside, each) for each in part.values):
+            yield UnusedLayer(cls, part, readers=readers, runs=runs)
     for part in made_parts(cls):
-        if _has_pooler(Frame(frame.engine, part.constructor.module), part.value) and is_pooler_unread(cls, part):
+        has_pooler = not part.others and _has_pooler(Frame(frame.engine, part.constructor.module), part.value)
+        if has_pooler and is_pooler_unread(cls, part):
             yield UnusedLayer(cls, part, is_pooler=True)
 
 
@@ -135,10 +155,15 @@ def _names_weights_with_pooler(call: cst.Call) -> bool:
 
 
 def _classes_of(frame: Frame, part: MadePart) -> Iterator[ClassInfo]:
-    """The project's classes of the modules that an expression always makes."""
+    """The project's classes of the modules that a constructor always makes for a part."""
     inside = Frame(frame.engine, part.constructor.module)
-    for call in _makers(inside, part.value) if isinstance(part.value, cst.Call) else ():
-        known = _class_called(inside, call)
+    first, *others = ([*_classes_made(inside, each)] for each in part.values)
+    yield from (each for each in first if all(each in other for other in others))
+
+
+def _classes_made(frame: Frame, value: cst.BaseExpression) -> Iterator[ClassInfo]:
+    for call in _makers(frame, value) if isinstance(value, cst.Call) else ():
+        known = _class_called(frame, call)
         if known is not None:
             yield known
 
@@ -201,7 +226,8 @@ def _has_parameters(frame: Frame, call: cst.Call, depth: int) -> bool:
     if cls is None or depth == _MOST_DEPTH or not is_plain_module(cls):
         return False
     return any(
-        _is_trained(Frame(frame.engine, part.constructor.module), part.value, depth + 1) for part in made_parts(cls)
+        all(_is_trained(Frame(frame.engine, part.constructor.module), each, depth + 1) for each in part.values)
+        for part in made_parts(cls)
     )
 
 
@@ -225,6 +251,22 @@ def _is_read_elsewhere(cls: ClassInfo, part: MadePart, codes: Mapping[Path, byte
             if owner not in table.NO_MODELS_THESE:
                 return True
     return False
+
+
+def _may_be_called(name: str, cls: ClassInfo, codes: Mapping[Path, bytes], asked: frozenset[str] = frozenset()) -> bool:
+    """Whether code of programs names a method of a class outside of those methods of it that nothing calls."""
+    asked |= {name}
+    if any(_may_be_composed(name, each) for each in codes.values()):
+        return True
+    named = sum(len(re.findall(rb"(?<!\bdef )\b%b\b" % name.encode(), code)) for code in codes.values())
+    for base in cls.project_lineage():
+        for each in of_class(base.node, cst.Name):
+            method = method_around(base.node, each) if each.value == name else None
+            if method is None or each is method.name or not is_never_called_by_itself(cls, method):
+                continue
+            caller = method.name.value
+            named -= caller in asked or not _may_be_called(caller, cls, codes, asked)
+    return named > 0
 
 
 def _may_be_composed(name: str, code: bytes) -> bool:
