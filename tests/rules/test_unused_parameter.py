@@ -484,6 +484,7 @@ def main(loader):
 @pytest.mark.parametrize("strategy", [
     '"ddp"',
     '"ddp_find_unused_parameters_false"',
+    '"auto"',
     "DDPStrategy()",
     "DDPStrategy(find_unused_parameters=False)",
 ])  # fmt: skip
@@ -498,6 +499,9 @@ def test_lightning_wraps_it(strategy):
     ('"ddp"', '"fsdp"'),
     ('"ddp"', "strategy"),
     ("devices=4", "devices=1"),
+    ('devices=4, strategy="ddp"', "devices=1"),
+    ('devices=4, strategy="ddp"', 'accelerator="cpu"'),
+    ('devices=4, strategy="ddp"', "**options"),
     ("from lightning import", "from pytorch_lightning import"),  # which release is not known
     ("self.body(batch)", "self.head(self.body(batch))"),
 ])  # fmt: skip
@@ -506,9 +510,76 @@ def test_lightning_does_not_wait(old, new):
     assert not SNIPPETS.findings(LIGHTNING.replace(old, new))
 
 
+@pytest.mark.parametrize("options", ["", "devices=4", 'accelerator="gpu", devices=-1', 'devices="auto", num_nodes=2'])
+def test_lightning_chooses_the_strategy(options):
+    assert SNIPPETS.findings(LIGHTNING.replace('devices=4, strategy="ddp"', options))
+
+
 def test_pytorch_lightning_waits_since_2():
     old = LIGHTNING.replace("from lightning import", "from pytorch_lightning import")
     assert SNIPPETS.findings(old.replace("devices=4", 'devices=4, precision="16-mixed"'))
+
+
+GAN = """\
+import torch
+from torch import nn
+from lightning import LightningModule, Trainer
+
+class Gan(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.generator, self.critic = nn.Linear(8, 8), nn.Linear(8, 1)
+
+    def training_step(self, batch, index):
+        one, other = self.optimizers()
+        self.toggle_optimizer(one)
+        self.run(one, -self.critic(self.generator(batch)).mean())
+        self.untoggle_optimizer(one)
+        self.toggle_optimizer(other)
+        self.run(other, self.critic(self.generator(batch).detach()).mean() - self.critic(batch).mean())
+        self.untoggle_optimizer(other)
+
+    def run(self, optimizer, loss):
+        optimizer.zero_grad()
+        self.manual_backward(loss)
+        optimizer.step()
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.generator.parameters()), torch.optim.Adam(self.critic.parameters())
+
+def main(loader):
+    trainer = Trainer(devices=4)
+    trainer.fit(Gan(), loader)
+"""
+
+
+def test_a_step_trains_the_parameters_of_one_optimizer_at_a_time():
+    (found,) = SNIPPETS.findings(GAN)
+    assert shown(GAN, found) == "Trainer(devices=4)"
+    assert found.message == (
+        "a step of `Gan` trains the parameters of one optimizer at a time: on several GPUs DistributedDataParallel "
+        "waits for the gradients of all, and the next backward pass raises RuntimeError"
+    )
+    assert [each.text for each in found.because] == ["the parameters of other optimizers are frozen here"]
+    assert found.help == 'pass `strategy="ddp_find_unused_parameters_true"`'
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("devices=4", "devices=1"),
+    ("devices=4", 'devices=4, strategy="ddp_find_unused_parameters_true"'),
+    ("self.manual_backward(loss)", "loss.backward()"),  # which sends nothing
+    ("toggle_optimizer", "show"),
+    ("self.toggle_optimizer(other)", "self.toggle_optimizer(one)"),
+    ("self.generator.parameters()", "self.parameters()"),
+    ("def configure_optimizers", "def configure"),
+    ("loss)\n", "loss + 0 * sum(p.sum() for p in self.parameters()))\n"),
+    ("        optimizer.zero", "        self.trainer.model.require_backward_grad_sync = True\n        optimizer.zero"),
+    ("from lightning import", "from pytorch_lightning import"),  # which release is not known
+])  # fmt: skip
+def test_nothing_waits_for_the_others(old, new):
+    assert old in GAN
+    assert not SNIPPETS.findings(GAN.replace(old, new))
 
 
 FROZEN = """\

@@ -151,3 +151,17 @@ class FrozenLate(Event):
 
     part: BaseExpression
     wrapped: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepsApart(Event):
+    """A Trainer of Lightning, at the node, whose DDP waits for all gradients, trains a module that toggles optimizers.
+
+    owner: the name of the module's class. toggled: where its training step turns to one of the optimizers.
+    """
+
+    mentions = (mentions.LIBRARIES, mentions.WRAPPED)
+    anywhere = True
+
+    owner: str
+    toggled: Step

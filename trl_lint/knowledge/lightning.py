@@ -232,6 +232,12 @@ SINCE_2 = (
 # `DDPStrategy.pre_configure_ddp`
 WAIT_FOR_ALL = frozenset({"ddp", "ddp_find_unused_parameters_false", "ddp_notebook", "ddp_spawn"})
 STRATEGY_OF_DDP, STRATEGY_KEYWORD = "DDPStrategy", "strategy"
+# What a Trainer chooses by itself, "ddp" for several devices, unless they are of another kind than GPUs.
+# Source: lightning/pytorch/trainer/connectors/accelerator_connector.py `_choose_strategy`
+CHOOSES_STRATEGY, ACCELERATOR_KEYWORD, WITHOUT_DDP = "auto", "accelerator", frozenset({"cpu", "hpu", "mps", "tpu"})
+# Methods of a module that trains by hand, and what else decides when its gradients are sent.
+OPTIMIZERS_OF, BACKWARD_BY_HAND, TOGGLE = "configure_optimizers", "manual_backward", "toggle_optimizer"
+SENDS_BY_HAND = frozenset({"no_sync", "no_backward_sync", "require_backward_grad_sync"})
 # Where a training is: they are not negative, and change.
 COUNTS = ("current_epoch", "global_step")
 # The run of a WandbLogger: all ranks but the first have a stand-in instead, of which every attribute is a function.

@@ -3,11 +3,12 @@
 ## What it does
 Reports a layer (or an `nn.Parameter`) that a module always makes and nothing uses, in a model that
 `DistributedDataParallel` wraps without `find_unused_parameters=True`, that `accelerator.prepare` gets, or that
-Lightning trains with `strategy="ddp"` (since 2.0). A layer counts as not used, too, if only methods read it that
-nothing calls, or if it only runs without gradients.
+Lightning trains on several GPUs (since 2.0) with `strategy="ddp"`, or without one. A layer counts as not used, too, if
+only methods read it that nothing calls, or if it only runs without gradients.
 
-Also reports an encoder of transformers of whose output only `last_hidden_state` is read, as it makes a pooler, too; and
-a part of a model that is frozen after it was wrapped, if the rest is trained next.
+Also reports an encoder of transformers of whose output only `last_hidden_state` is read, as it makes a pooler, too; a
+part of a model that is frozen after it was wrapped, if the rest is trained next; and a Trainer of Lightning (since 2.0)
+that trains a module whose steps call `toggle_optimizer` for several optimizers, as those of a GAN do.
 
 ## Why is this bad?
 DDP sends gradients once all parameters of a bucket have theirs. Those of an unused layer never come, and the second
@@ -64,23 +65,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused
+from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused, StepsApart
 from trl_lint.domain.engines import DEEPSPEED, SHARDS_PARAMETERS
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording.shown_code import shown_source
 
 
-class UnusedParameter(Rule[FrozenLate | LayerUnused]):
+class UnusedParameter(Rule[FrozenLate | LayerUnused | StepsApart]):
     code = "TRL031"
     name = "unused-parameter"
     consequences = (Consequence.CRASH,)
     preview = True
 
-    def check(self, event: FrozenLate | LayerUnused) -> Iterator[Violation]:
+    def check(self, event: FrozenLate | LayerUnused | StepsApart) -> Iterator[Violation]:
         if event.module.one_process or event.module.engines().are_likely_only(DEEPSPEED | SHARDS_PARAMETERS):
             return
-        yield _frozen(event) if isinstance(event, FrozenLate) else _unused(event)
+        match event:
+            case FrozenLate():
+                yield _frozen(event)
+            case StepsApart():
+                yield _apart(event)
+            case _:
+                yield _unused(event)
 
 
 def _unused(event: LayerUnused) -> Violation:
@@ -120,4 +127,16 @@ def _frozen(event: FrozenLate) -> Violation:
         ),
         provenance=event.wrapped,
         help="freeze it before the model is wrapped, or pass `find_unused_parameters=True`",
+    )
+
+
+def _apart(event: StepsApart) -> Violation:
+    return Violation(
+        event=event,
+        message=(
+            f"a step of `{event.owner}` trains the parameters of one optimizer at a time: on several GPUs "
+            "DistributedDataParallel waits for the gradients of all, and the next backward pass raises RuntimeError"
+        ),
+        provenance=event.toggled,
+        help='pass `strategy="ddp_find_unused_parameters_true"`',
     )

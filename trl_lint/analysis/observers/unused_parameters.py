@@ -8,6 +8,7 @@ Events of a program in which nothing uses `self.head` of a `Net`:
     loss.backward()                                                FrozenLate, if DDP has wrapped it before
     model = accelerator.prepare(Net())                             LayerUnused(name="head")
     Trainer(strategy="ddp").fit(Net(), loader)                     LayerUnused(name="head"), for Lightning since 2.0
+    Trainer().fit(Gan(), loader)                                   StepsApart, if `Gan` toggles its optimizers
 
 Source: torch/nn/parallel/distributed.py, and csrc/distributed/c10d/reducer.cpp `ensure_prior_reduction_finished`
 """
@@ -19,10 +20,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused
+from trl_lint.analysis.gradient_events import FrozenLate, LayerUnused, StepsApart
 from trl_lint.analysis.program.definitions.gradient_waits import waits_for_all
 from trl_lint.analysis.program.definitions.lightning_trainers import waits_for_all_gradients
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
+from trl_lint.analysis.program.definitions.steps_apart import toggled
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.evaluated_wrappers import is_only_evaluated
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
@@ -40,7 +42,7 @@ from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.knowledge.torch_distributed import DDP
-from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, FINDS_UNUSED, TOLD_TO_FIND
+from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, FINDS_UNUSED, PENALISES_ALL, TOLD_TO_FIND
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -51,13 +53,15 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Row
 
 _WRAPPED = "the model is wrapped here, and waits for the gradients of all its parameters"
+_TOGGLED = "the parameters of other optimizers are frozen here"
 _NAME = f".{DDP.rpartition('.')[2]}"
 _ALLOWED_OTHERWISE = re.compile(ALLOWED_OTHERWISE)
+_PENALISES_ALL = re.compile(PENALISES_ALL)
 _TOLD_TO_FIND = re.compile(TOLD_TO_FIND)
 
 
 class UnusedParameters(Observer["Frame"]):
-    emits = frozenset({FrozenLate, LayerUnused})
+    emits = frozenset({FrozenLate, LayerUnused, StepsApart})
     statements = (cst.Expr, cst.For)
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
@@ -92,8 +96,10 @@ class UnusedParameters(Observer["Frame"]):
         trainer = class_name_of(receiver)
         if name == "fit" and trainer in TRAINERS and isinstance(node, cst.Call):
             model = args.get(0, "model")
-            if class_of(model) is not None and _trains_in_ddp(frame, trainer, node) and not _is_told(frame):
+            made = None if class_of(model) is None else _made_with_ddp(frame, trainer, node)
+            if made is not None and not _is_told(frame):
                 _emit(frame, model, node)
+                _emit_apart(frame, model, made)
 
 
 def _waits(frame: Frame, wrapping: cst.CSTNode) -> bool:
@@ -103,17 +109,16 @@ def _waits(frame: Frame, wrapping: cst.CSTNode) -> bool:
     return last_name(callee_of(wrapping)) != PREPARE or not _is_told(frame)
 
 
-def _trains_in_ddp(frame: Frame, trainer: str, fit: cst.Call) -> bool:
-    """Whether the Trainer whose `fit` is called puts the module into a DDP that waits for all gradients."""
+def _made_with_ddp(frame: Frame, trainer: str, fit: cst.Call) -> cst.Call | None:
+    """The call that makes the Trainer whose `fit` is called, if it puts modules into a DDP that waits for all."""
     owner = fit.func.value if isinstance(fit.func, cst.Attribute) else None
     made = None if owner is None else resolved(frame.root, owner)
     if not isinstance(made, cst.Call) or not waits_for_all_gradients(made):
-        return False
-    if not trainer.startswith(OLD_PACKAGE):
-        return True
+        return None
     release = frame.engine.versions.get(OLD_PACKAGE, "")
     is_old = release.startswith(("0", "1")) or frame.module.mentions(BEFORE_2)
-    return not is_old and (bool(release) or frame.module.mentions(SINCE_2))
+    is_new = not is_old and (bool(release) or frame.module.mentions(SINCE_2))
+    return made if is_new or not trainer.startswith(OLD_PACKAGE) else None
 
 
 def _is_of_trainer(frame: Frame) -> bool:
@@ -170,6 +175,15 @@ def _emit(frame: Frame, model: Value | None, node: cst.CSTNode, place: int = 0) 
             constructor=layer.part.constructor,
             wrapped=frame.step(node, _WRAPPED),
         )
+
+
+def _emit_apart(frame: Frame, model: Value | None, trainer: cst.Call) -> None:
+    cls = class_of(model)
+    found = None if cls is None or is_test(frame.function) else toggled(cls)
+    if cls is None or found is None or _says(frame, _PENALISES_ALL):
+        return
+    step = Step(found.method.module, found.call, _TOGGLED)
+    frame.emit(StepsApart, trainer, owner=cls.name, toggled=step)
 
 
 OBSERVER = UnusedParameters()

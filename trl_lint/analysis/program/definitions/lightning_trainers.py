@@ -17,7 +17,7 @@ For example, nothing else takes this keyword:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import libcst as cst
 
@@ -26,7 +26,9 @@ from trl_lint.analysis.program.project.project import Module
 from trl_lint.analysis.program.syntax import ancestors, assignments, keyword_value, last_name, names_in, of_class
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.lightning import (
+    ACCELERATOR_KEYWORD,
     BEFORE_2,
+    CHOOSES_STRATEGY,
     COUNTS_DEVICES,
     FIND_DEVICES,
     IMPORTS,
@@ -39,6 +41,7 @@ from trl_lint.knowledge.lightning import (
     STRATEGY_OF_DDP,
     VALIDATION_DATA,
     WAIT_FOR_ALL,
+    WITHOUT_DDP,
 )
 from trl_lint.knowledge.lightning_runs import PLAIN_LOADER
 from trl_lint.knowledge.process_starts import ELSEWHERE, OF_PROCESSES, STRATEGIES
@@ -213,16 +216,23 @@ def _says_off(test: cst.BaseExpression) -> bool:
 def waits_for_all_gradients(call: cst.Call) -> bool:
     """Whether a call makes a Trainer, since 2.0, whose DDP waits for the gradients of all parameters of a module.
 
-    Trainer(devices=4, strategy="ddp"); Trainer(strategy=DDPStrategy(find_unused_parameters=False))
+    Trainer(devices=4, strategy="ddp"); Trainer(strategy=DDPStrategy(find_unused_parameters=False)); Trainer(devices=4)
     """
     if last_name(call.func) != _TRAINER or any(each.star for each in call.args) or has_one_device(call):
         return False
-    match keyword_value(call, STRATEGY_KEYWORD):
-        case cst.SimpleString() as name:
-            return str(name.evaluated_value) in WAIT_FOR_ALL
-        case cst.Call(func=func) as strategy if last_name(func) == STRATEGY_OF_DDP:
+    strategy = keyword_value(call, STRATEGY_KEYWORD)
+    if strategy is None or _says(strategy, frozenset({CHOOSES_STRATEGY})):
+        return not _says(keyword_value(call, ACCELERATOR_KEYWORD), WITHOUT_DDP)
+    match strategy:
+        case cst.SimpleString():
+            return _says(strategy, WAIT_FOR_ALL)
+        case cst.Call(func=func) if last_name(func) == STRATEGY_OF_DDP:
             return waits_for_all(strategy)
     return False
+
+
+def _says(option: cst.BaseExpression | None, texts: Container[str]) -> bool:
+    return isinstance(option, cst.SimpleString) and str(option.evaluated_value) in texts
 
 
 def has_one_device(call: cst.Call) -> bool:
