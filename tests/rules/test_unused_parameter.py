@@ -181,6 +181,7 @@ def test_something_may_call_what_uses_it(old, new):
 @pytest.mark.parametrize("more", [
     "def loss(net, x): return net.old(x)\n",
     "def loss(net, x, name): return getattr(net, name)(x)\n",
+    "def loss(nets, x, name):\n    run = getattr(nets[0], name)\n    return run(x)\n",
     "class Wide(Net):\n    def forward(self, x): return self.old(x)\n",
     "class Wide(Net):\n    def loss(self, x): return super().old(x)\n",
     "NAMES = ['old']\n",

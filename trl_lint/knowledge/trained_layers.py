@@ -142,10 +142,9 @@ REPLACES_METHODS = (
 )
 # All parts of another object are run in turn: `for part in net.children(): x = part(x)`.
 RUNS_ALL_PARTS = rb"\bfor\b.*?\b(\w+) in (?!self\.(?:named_)?children)[\w.]+\.(?:named_)?children\(\):\s*.*[=(]\s*\1\("
-# A method is called whose name is not in the code, of what is no module of torch: `getattr(net, mode)(x)`.
+# A method may be called whose name is not in the code, of what is no module of torch: `getattr(net, args.mode)(x)`.
 CALLS_ANY_METHOD = (
-    rb"\bgetattr\((?!\s*(?:torch|nn|optim|transformers|importlib|sys)\b)\s*[\w.]+\s*,\s*(?![\"'])[^()\n]*\)\s*\("
-    rb"|\bmethodcaller\b"
+    rb"\bgetattr\((?!\s*(?:torch|nn|optim|transformers|importlib|sys)\b)[^,\n]+,\s*(?![\"'])|\bmethodcaller\b"
 )
 # By these, gradients are on again where they were off.
 GRADIENTS_AGAIN = frozenset({"enable_grad", "set_grad_enabled"})
