@@ -295,6 +295,13 @@ def test_other_code_may_compose_its_name(text):
     ("    model = DDP", "    for p in model.head.parameters(): p.requires_grad = False\n    model = DDP"),
     ("    model = DDP", "    freeze_head(model)\n    model = DDP"),
     ("    model = DDP", "    model.requires_grad_(False)\n    model = DDP"),
+    ("    model = DDP", "    net = Net.from_pretrained(args.net)\n    net.requires_grad_(False)\n    model = DDP"),
+    ("    model = DDP", "    net = args.cls.from_pretrained(args.net)\n    net.requires_grad_(False)\n    model = DDP"),
+    ("    model = DDP", "    import nets\n    net = nets.Net.from_pretrained(args.net)\n    net.requires_grad_(False)\n"
+     "    model = DDP"),
+    ("    model = DDP", "    net = load(args.net)\n    net.requires_grad_(False)\n    model = DDP"),
+    ("    model = DDP", "    from diffusers import Any\n    net = Any.from_pretrained(args.net)\n    net = model\n"
+     "    net.requires_grad_(False)\n    model = DDP"),
     ("    model = DDP", "    for p in args.model.parameters():\n        p.requires_grad = False\n    model = DDP"),
     ("    model = DDP", "    for p in model.parameters():\n        p.requires_grad_(False)\n    model = DDP"),
     ("    model = DDP", "    for p in model.body.parameters(): p.requires_grad = False\n"
@@ -330,6 +337,10 @@ def test_the_wrapper_does_not_wait(old, new):
     ("model = DDP", "for p in model.body.parameters():\n        p.requires_grad = False\n    model = DDP"),
     ("model = DDP", "model.body.weight.data.zero_()\n    model.body.requires_grad_(False)\n    model = DDP"),
     ("model = DDP", "target = copy.deepcopy(model)\n    target.requires_grad_(False)\n    model = DDP"),
+    ("model = DDP", "from diffusers import AutoencoderKL\n"
+     "    vae = AutoencoderKL.from_pretrained(args.vae)\n    vae.requires_grad_(False)\n    model = DDP"),
+    ("model = DDP", "import transformers\n    text = transformers.CLIPTextModel.from_pretrained(args.text)\n"
+     "    for p in text.parameters():\n        p.requires_grad = False\n    model = DDP"),
     ("model = DDP", "model = torch.compile(model)\n    model = DDP"),
     ("model = DDP", "print(sum(p.numel() for p in model.parameters() if p.requires_grad))\n    model = DDP"),
     ("optimizer.step()", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"),

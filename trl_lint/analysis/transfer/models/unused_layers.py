@@ -92,7 +92,8 @@ def _may_be_right(layer: UnusedLayer, model: ClassInfo, codes: Mapping[Path, byt
         return True
     own = {each.encode() for base in model.project_lineage() for each in base.assigned()} - {layer.part.name.encode()}
     others = own if layer.cls is model.origin else frozenset()
-    if not all(freezes_others_only(each, others) for each in codes.values()):
+    classes = {each[1] for code in codes.values() for each in _CLASS.finditer(code)}
+    if not all(freezes_others_only(each, others, classes) for each in codes.values()):
         return True
     if layer.readers and any(_CALLS_ANY.search(each) for each in codes.values()):
         return True
