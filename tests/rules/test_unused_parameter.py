@@ -67,6 +67,7 @@ def reported(made: str, forward: str = FORWARD, train: str = TRAIN) -> bool:
     "self.head = nn.Linear(size, 2)\nself.head.apply(print)",
     "self.relu = nn.ReLU()\nif wide:\n    self.other = 1\nself.head = nn.Linear(size, 2)",
     "self.head = nn.GroupNorm(2, size, 1e-5)",
+    "self.head = nn.Linear(size, 2) if wide else nn.Linear(size, 1)",
 ])  # fmt: skip
 def test_it_waits_for_a_layer_that_nothing_uses(made):
     (found,) = SNIPPETS.findings(program(made))

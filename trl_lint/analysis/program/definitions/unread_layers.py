@@ -84,11 +84,20 @@ class MadePart(NamedTuple):
 
     @property
     def values(self) -> tuple[cst.BaseExpression, ...]:
-        return (self.value, *(value for value, _ in self.others))
+        """What it may be, one of which it is: both arms of `nn.Linear(8, 1) if wide else nn.Linear(4, 1)`."""
+        return tuple(each for value in (self.value, *(value for value, _ in self.others)) for each in _arms(value))
 
     @property
     def targets(self) -> tuple[cst.BaseExpression, ...]:
         return (self.target, *(target for _, target in self.others))
+
+
+def _arms(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(value, cst.IfExp):
+        yield from _arms(value.body)
+        yield from _arms(value.orelse)
+    else:
+        yield value
 
 
 class UnreadPart(NamedTuple):
