@@ -235,6 +235,19 @@ def test_it_may_run_with_gradients_later(use):
     assert not reported(HEAD_MADE, SEEN.format(use))
 
 
+def test_a_module_that_runs_without_gradients_is_reported_once():
+    made = "self.block = Block(size)"
+    forward = "    def forward(self, x): return self.body(self.block(x))\n"
+    more = "        self.inner = nn.Linear(size, size)\n        self.second = nn.Linear(size, size)\n"
+    text = program(made, forward).replace("        self.inner = nn.Linear(size, size)\n", more, 1)
+    text = text.replace("return self.inner(x)", "return self.second(self.inner(x))")
+    assert not SNIPPETS.findings(text)
+    (found,) = SNIPPETS.findings(
+        text.replace("    def forward(self, x)", "    @torch.no_grad()\n    def forward(self, x)", 1)
+    )
+    assert found.message.startswith("`self.inner` only runs without gradients")
+
+
 def test_gradients_may_be_on():
     assert not reported(HEAD_MADE, SEEN.format("self.head(x)").replace("torch.no_grad()", "torch.set_grad_enabled(x)"))
     either = SEEN.format("self.head(x)").replace("torch.no_grad()", "torch.no_grad() if x is None else nullcontext()")

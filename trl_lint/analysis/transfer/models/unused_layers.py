@@ -39,6 +39,7 @@ from trl_lint.analysis.state.callees import library_function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.knowledge import trained_layers as table
 from trl_lint.knowledge.models import RETURN_THE_MODEL
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,9 +124,12 @@ def _classes_in(frame: Frame, cls: ClassInfo) -> Sequence[ClassInfo]:
 
 
 def _unread_layers(frame: Frame, cls: ClassInfo) -> Iterator[UnusedLayer]:
+    forward, is_said = cls.find("forward"), False
+    runs_none = forward is not None and not WITHOUT_GRADIENTS.isdisjoint(forward.decorators)
     for part, readers, runs in unread_parts(cls):
         inside = Frame(frame.engine, part.constructor.module)
-        if all(_is_trained(inside, each) for each in part.values):
+        if all(_is_trained(inside, each) for each in part.values) and not (runs_none and is_said):
+            is_said = runs  # one layer stands for all of a module that runs without gradients
             yield UnusedLayer(cls, part, readers=readers, runs=runs)
     for part in made_parts(cls):
         has_pooler = not part.others and _has_pooler(Frame(frame.engine, part.constructor.module), part.value)
