@@ -42,7 +42,8 @@ class Net(nn.Module):
 model = DistributedDataParallel(Net().to(rank))
 ```
 Where the layer has to stay, as saved weights have it, freeze it before the model is wrapped, or wrap with
-`find_unused_parameters=True`, which searches the graph of each step.
+`find_unused_parameters=True`, which searches the graph of each step (for Lightning,
+`strategy="ddp_find_unused_parameters_true"`).
 
 ## Fix safety
 There is only a hint: saved weights, and code elsewhere, may need the layer.
@@ -52,8 +53,8 @@ Of layers, only those that a constructor makes under no condition, or in all bra
 whose bases are known, and whose attribute no other code of the program reads, of any object. Of methods that nothing
 calls, only those whose name no code of the program has, of classes with no other base than `nn.Module`. Of parts that
 are frozen late, only those that the same function freezes and trains the rest of. Not reported: parts that only some
-steps use; unused layers in programs that freeze parameters, or make all of them a part of the loss; models that only
-run without gradients; wrappers that are told of unused parameters in another way; unit tests.
+steps use; unused layers in programs that freeze parameters of models of their own, or make all of them a part of the
+loss; models that only run without gradients; wrappers that are told of unused parameters in another way; unit tests.
 
 ## References
 - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
