@@ -25,6 +25,11 @@ from trl_lint.linter.execution.importers import Importer, Importers, imported
         ("from a.b import (\n    C,  # the first\n    d as e,\n)", {"a.b", "a.b.C", "a.b.d"}),
         ("    from a import b  # inside a function", {"a", "a.b"}),
         ("important = 1\nfrom_a = 2", set()),
+        ("import_module(f'tasks.{name}')", {"tasks.*"}),
+        ("name = 'lib.tasks.' + args.task + '_task'\n__import__(name)", {"lib.tasks.*"}),
+        ("import_module('tasks.%s' % name)\nimport_module('tasks.{}'.format(name))", {"tasks.*"}),
+        ("import_module(name)\nshow('done.')\nshow(f'{name}.{kind}')", set()),
+        ("show(f'tasks.{name}')", set()),
     ],
 )
 def test_what_code_imports(code: str, names: set[str]):
@@ -38,6 +43,9 @@ FILES = (
     Importer("lib/__init__.py", ("models",), program=False),
     Importer("evaluate.py", ("lib",), program=True),
     Importer("alone.py", (), program=True),
+    Importer("any.py", ("lib.tasks.*",), program=True),
+    Importer("lib/tasks/first.py", (), program=False),
+    Importer("tasks/first.py", (), program=False),
 )
 
 
@@ -47,6 +55,8 @@ FILES = (
         ("lib/trainer.py", {"train.py"}),
         ("lib/losses.py", {"train.py"}),
         ("lib/models.py", {"evaluate.py"}),
+        ("lib/tasks/first.py", {"any.py"}),
+        ("tasks/first.py", set()),
         ("lib/unused.py", set()),
         ("alone.py", set()),
     ],

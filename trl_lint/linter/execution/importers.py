@@ -4,6 +4,7 @@ For example:
 
     train.py     from lib.trainer import MyTrainer      train.py may run lib/trainer.py,
     trainer.py   from . import losses                   and lib/losses.py through it
+    build.py     import_module(f"tasks.{name}")         build.py may run tasks/first.py
     main.py      hydra.utils.instantiate(cfg.task)      main.py may run tasks.py
     task.yaml    _target_: tasks.Training
     count.py     from lib.rows import Rows              does not run all that lib/__init__.py imports
@@ -13,7 +14,8 @@ Which file a name means is said in `module_names.py`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -46,13 +48,22 @@ class Importer:
     wraps: bool = False
 
 
+# What imports modules by texts, and the beginning of such a text that is put together: `"tasks." + name`.
+_IMPORTS_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
+_BEGINNING = re.compile(rb"""["'](\w[\w.]{0,80})\.(?:["']\s*\+|%s|\{)""")
+# The last part of the name of all modules in a folder.
+_ANY = "*"
+
+
 def imported(code: bytes) -> frozenset[str]:
     """The names of imported modules, and those of what is imported from them, which may be modules too.
 
-    A relative name has the dots of its import: `..losses.dpo`.
+    A relative name has the dots of its import: `..losses.dpo`. `tasks.*` is any module in a folder.
     """
     lines = import_lines(code)
-    named = (each for module, names in lines for each in (module, *(_below(module, name) for name in names)))
+    named = [each for module, names in lines for each in (module, *(_below(module, name) for name in names))]
+    if _IMPORTS_BY_TEXT.search(code) is not None:
+        named += (f"{each[1].decode()}.{_ANY}" for each in _BEGINNING.finditer(code))
     return frozenset(each for each in named if last_of(each))
 
 
@@ -85,12 +96,23 @@ class Importers:
         self._modules = ModuleNames(self.code)
         self._by_name: dict[str, list[tuple[Importer, str]]] = {}
         for each in files:
-            for name in (*each.imports, *each.built):
+            for name in (*self._spelled_out(each.imports), *each.built):
                 self._by_name.setdefault(last_of(name), []).append((each, name))
         self._programs_of: dict[str, frozenset[str]] = {}
         self._importers_of: dict[str, tuple[Importer, ...]] = {}
         self._groups = {each.path: each.group for each in files if each.group is not Group.NONE}
         self._trains = frozenset(each.path for each in files if each.trains)
+
+    def _spelled_out(self, imports: Iterable[str]) -> Iterator[str]:
+        """The names of imports, those of the files in a folder for all modules in it."""
+        for name in imports:
+            folder, _, last = name.rpartition(".")
+            if last != _ANY:
+                yield name
+                continue
+            end = f"/{folder.replace('.', '/')}"
+            inside = (each for each in self.code if f"/{PurePosixPath(each).parent}".endswith(end))
+            yield from sorted(f"{folder}.{name_of(each)}" for each in inside)
 
     def programs_of(self, path: str) -> frozenset[str]:
         """The programs that may run a file by importing it."""
