@@ -12,12 +12,21 @@ Whatever the other parts are, some rank gets false:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from trl_lint.analysis.interpreter.conditions.conditions import on_single_process
 from trl_lint.analysis.program.blocks import leaves_at_once
 from trl_lint.analysis.program.idioms.path_conditions import alternatives
-from trl_lint.analysis.program.syntax import assigned_parts, callee_of, last_name, resolved
+from trl_lint.analysis.program.syntax import (
+    assigned_parts,
+    attribute_values,
+    callee_of,
+    last_name,
+    resolved,
+    self_attribute,
+)
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import ONE_PROCESS_TRUE
@@ -89,19 +98,34 @@ def branch_of_one_rank(frame: Frame, test: cst.BaseExpression) -> int | None:
 
 
 def _written_out(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
-    """The test that a name of the function, or of its module, stands for: `IS_MAIN = RANK == 0`.
+    """The test that a name stands for, or an attribute: `IS_MAIN = RANK == 0`, `self.main = self.rank == 0`.
 
-    Where it is True otherwise (`else: IS_MAIN = True`), there is one process.
+    A name is one of the function or its module, and an attribute one that the class of the object sets, or the module
+    (`args.first = args.rank == 0`). Where it is True otherwise (`else: IS_MAIN = True`), there is one process.
     """
-    for root in (frame.root, frame.module.tree):
-        found = resolved(root, node)
-        if found is not node:
-            return found
-        tests = [value for target, value in assigned_parts(root) if target.deep_equals(node)]
-        others = [each for each in tests if last_name(each) != "True"]
-        if isinstance(node, cst.Name) and len(others) == 1 < len(tests):
-            return others[0]
+    for values in _assigned_values(frame, node):
+        others = values if len(values) == 1 else [each for each in values if last_name(each) != "True"]
+        if len(others) == 1:
+            is_kept = isinstance(node, cst.Name) and self_attribute(others[0])  # `main = self.main`
+            return _written_out(frame, others[0]) if is_kept else others[0]
     return node
+
+
+def _assigned_values(frame: Frame, node: cst.BaseExpression) -> Iterator[list[cst.BaseExpression]]:
+    """All that is assigned to a name or an attribute, in each piece of code that may assign to it."""
+    if attribute := self_attribute(node):
+        lineage = frame.cls.project_lineage() if frame.cls is not None else ()
+        yield [value for cls in lineage for name, value in attribute_values(cls.node) if name == attribute]
+    elif isinstance(node, cst.Name):
+        for root in (frame.root, frame.module.tree):
+            found = resolved(root, node)
+            yield (
+                [found]
+                if found is not node
+                else [value for target, value in assigned_parts(root) if target.deep_equals(node)]
+            )
+    elif isinstance(node, cst.Attribute):
+        yield [value for target, value in assigned_parts(frame.module.tree) if target.deep_equals(node)]
 
 
 def _asks_for_presence(node: cst.BaseExpression) -> bool:
