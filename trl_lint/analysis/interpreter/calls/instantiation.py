@@ -109,13 +109,14 @@ def _site_of(frame: Frame, node: cst.CSTNode) -> Hashable:
 def _build_around_wrapped(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
     """Run the `__init__` of a module built around a wrapped model, which may read attributes of the bare model only.
 
-    That of a module with parts in which ranks wait for each other is run to know the parts, and that of a module which
-    runs the models that it is passed to know what it computes with them.
+    That of a module in which, or in whose parts, ranks wait for each other is run to know the parts and what they are
+    made with (`ClipLoss(rank=args.rank)`), and that of a module which runs the models that it is passed to know what it
+    computes with them.
     """
     init = cls.find("__init__")
     if init is None or init.cls is not cls:
         return
-    is_needed = runs_an_argument(cls) or synchronising_methods.has_waiting_part(frame, cls)
+    is_needed = runs_an_argument(cls) or synchronising_methods.has_waiting_method(frame, cls)
     if is_needed or any(map(is_wrapped, args.all())):
         frame.engine.call(frame, init, args, node, ProjectInstance(cls))
 

@@ -48,9 +48,9 @@ def run(frame: Frame, model: Value, name: str, args: Arguments, node: cst.CSTNod
     return frame.engine.call(frame, method, args, node, ProjectInstance(cls))
 
 
-def has_waiting_part(frame: Frame, cls: ClassInfo) -> bool:
-    """Whether code of a class makes an object in a method of which ranks wait for each other."""
-    parts = (part for part in made_by(frame.engine, cls) if part is not cls)
+def has_waiting_method(frame: Frame, cls: ClassInfo) -> bool:
+    """Whether ranks wait for each other in a method of a class, or of an object that its code makes."""
+    parts = (cls, *(part for part in made_by(frame.engine, cls) if part is not cls))
     return _waits(frame.engine, [_WaitingCode(method, part) for part in parts for method in part.methods.values()])
 
 
