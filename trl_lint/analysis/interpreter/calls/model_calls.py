@@ -145,9 +145,21 @@ def forward(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> V
         return computed
     gathered = synchronising_methods.run(frame, model, "forward", args, node)
     computed = _computed(frame, model, args, node)
-    if gathered is None or gathered.gradient is None:
-        return computed
-    return computed.replace(gradient=gathered.gradient)
+    return computed if gathered is None else _with_gradients_of(frame, computed, gathered)
+
+
+def _with_gradients_of(frame: Frame, computed: Value, gathered: Value) -> Value:
+    """What a model computes, each part with what its code leaves of the gradient: `return loss, scores`."""
+    parts = gathered.items if isinstance(gathered, TupleValue) else ()
+    if not any(each.gradient is not None for each in parts):
+        return computed if gathered.gradient is None else computed.replace(gradient=gathered.gradient)
+    known = computed.items if isinstance(computed, TupleValue) and len(computed.items) == len(parts) else None
+    outputs = known or [containers.iterate(frame, computed)[0]] * len(parts)
+    with_gradients = [
+        output if part.gradient is None else output.replace(gradient=part.gradient)
+        for output, part in zip(outputs, parts, strict=True)
+    ]
+    return TupleValue(computed.rank, with_gradients, provenance=computed.provenance)
 
 
 def _computed(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:

@@ -8,6 +8,7 @@
         def __init__(self): self.book = Codebook()
         def restart_all(self): self.book.restart()               it does, in a part
         def share(self): return distrib.everyone(self.book)      it does, if that function of a module has a collective
+        def send(self, x): return (everyone if x else own)(x)    it does, if one of both has a collective
         def forward(self, x): return self.layers(x)              it does not
 
 Of other methods the text tells nothing that a caller needs: what a model computes is known from its inputs.
@@ -23,7 +24,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.notes import noted_in_file
-from trl_lint.analysis.program.syntax import last_name, of_class, self_attribute
+from trl_lint.analysis.program.syntax import last_name, of_class, resolved, self_attribute
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.interpreter import Interpreter
@@ -81,10 +82,18 @@ def _has_collective(function: FunctionInfo, engine: Interpreter) -> bool:
 @noted_in_file
 def _called(function: FunctionInfo, cls: ClassInfo | None, engine: Interpreter) -> tuple[_WaitingCode, ...]:
     """What a function, or a method of a class, calls: functions, other methods, and methods of parts."""
-    calls = of_class(function.node.body, cst.Call)
-    return tuple(
-        dict.fromkeys(each for call in calls for each in _called_by(engine, _WaitingCode(function, cls), call.func))
-    )
+    callees = (each for call in of_class(function.node.body, cst.Call) for each in _chosen(function, call.func))
+    code = _WaitingCode(function, cls)
+    return tuple(dict.fromkeys(each for callee in callees for each in _called_by(engine, code, callee)))
+
+
+def _chosen(function: FunctionInfo, callee: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """What a callee stands for: `gather = with_gradient if self.trained else everyone`."""
+    match resolved(function.node, callee):
+        case cst.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case expression:
+            yield expression
 
 
 def _called_by(engine: Interpreter, code: _WaitingCode, callee: cst.BaseExpression) -> Iterator[_WaitingCode]:
