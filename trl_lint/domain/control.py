@@ -109,6 +109,16 @@ class Control:
             for each in self.conditions
         )
 
+    @property
+    def excludes_ranks(self) -> bool:
+        """Whether a condition keeps some ranks out; what they find on the disk is usually the same."""
+        return self.uniformity is Uniformity.DIVERGENT and self.rank.origins != ranks.Origin.IO
+
+    @property
+    def is_of_some_ranks(self) -> bool:
+        """Whether one of the conditions here does so."""
+        return any(each.excludes_ranks for each in self.conditions)
+
     def under_engine(self) -> Control:
         return self if self.engine else replace(self, engine=True)
 

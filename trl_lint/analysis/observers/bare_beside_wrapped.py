@@ -39,7 +39,6 @@ from trl_lint.analysis.program.syntax import (
 )
 from trl_lint.analysis.state.callees import code_called, library_function_of
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.control import Uniformity
 from trl_lint.domain.model_roles import is_data_parallel, wrapping_of
 from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Wrapping
 from trl_lint.knowledge.heuristics import AVERAGES_WEIGHTS, MAY_ASK_FOR_RANK, MAY_REDUCE, MAY_WRAP
@@ -88,7 +87,7 @@ class BareBesideWrapped(Observer["Frame"]):
         control = frame.memory.control
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or not control.grad or not model.grad:
             return
-        if control.uniformity is Uniformity.DIVERGENT:
+        if control.is_of_some_ranks:
             return
         call = _OneForward(node, node.func.value, class_of(model))
         if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):

@@ -46,7 +46,6 @@ from trl_lint.analysis.transfer.data.own_shares import are_for_all
 from trl_lint.analysis.transfer.data.places_of_shares import is_rank
 from trl_lint.analysis.transfer.data.returned_rows import keep_returned, note_returned
 from trl_lint.domain.constants import WORLD_SIZE
-from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LoaderValue, class_name_of, is_none
 from trl_lint.domain.provenance import steps
 from trl_lint.domain.ranks import State
@@ -325,7 +324,7 @@ def _mentions(frame: Frame, pattern: bytes) -> bool:
 
 
 def _emit(frame: Frame, dealing: Dealing | None, node: cst.CSTNode, again: str, *, evaluates: bool = False) -> None:
-    if dealing is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
+    if dealing is None or frame.memory.control.is_of_some_ranks:
         return
     if _mentions(frame, sharding.PREPARES_OTHERWISE):
         return

@@ -34,7 +34,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.event_trace import OF_EACH_PROCESS, EventTrace, called_traces, never_run_beside
 from trl_lint.analysis.state.observing import Branch, CalleeRun, Observer
 from trl_lint.analysis.transfer.processes import device_counts, job_flags, wide_conditions
-from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.control import Control
 from trl_lint.domain.divisions import DividedBy
 from trl_lint.domain.kinds import is_none
 from trl_lint.domain.provenance import LauncherVariable, Step, source_step
@@ -100,7 +100,7 @@ class LaunchedFunctions(Observer["Frame"]):
 
         Whether only some ranks synchronise is known here: a condition of its own lets in those that it tests for.
         """
-        frame.trace.of_some_ranks &= any(map(_divides_ranks, before.conditions))
+        frame.trace.of_some_ranks &= before.is_of_some_ranks
         commands = [each for each in frame.module.functions if each.is_command]
         if frame.function is None or commands == [frame.function]:
             frame.trace.program = frame.root
@@ -136,7 +136,7 @@ def _note_all_ranks(frame: Frame, node: cst.CSTNode, shown: Step | None, test: S
     them. Returns whether each runs it.
     """
     conditions = (each for each in frame.memory.control.conditions if test is None or each.provenance is not test)
-    if any(map(_divides_ranks, conditions)):
+    if any(each.excludes_ranks for each in conditions):
         return False
     frame.trace.of_all_ranks = True
     frame.trace.shown_at[id(node)] = node
@@ -162,14 +162,9 @@ def _tests_rank(frame: Frame, branch: Branch) -> bool:
     return branch.asks_rank or isinstance(source_step(branch.provenance), LauncherVariable)
 
 
-def _divides_ranks(condition: Control) -> bool:
-    """Whether a condition excludes some ranks; what they find on the disk is usually the same."""
-    return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
-
-
 def _is_set_up(frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> bool:
     """Whether a call starts the group for all ranks or none, and trains nothing: `if args.distributed: set_up()`."""
-    by_rank = any(map(_divides_ranks, frame.memory.control.conditions))
+    by_rank = frame.memory.control.is_of_some_ranks
     return not by_rank and job_flags.is_only_for_several(frame, function, node) and not _trains(run.trace)
 
 

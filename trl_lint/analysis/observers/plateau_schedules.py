@@ -18,7 +18,6 @@ import libcst as cst
 from trl_lint.analysis.gradient_events import ScheduleStepped
 from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.schedules import METRIC_OF_STEP, PLATEAU, STEP
 
@@ -36,7 +35,7 @@ class PlateauSchedules(Observer["Frame"]):
         if name != STEP or not is_by_metric or not isinstance(node, cst.Call) or is_test(frame.function):
             return
         value, passed = args.get(*METRIC_OF_STEP), args.node(*METRIC_OF_STEP)
-        if value is None or passed is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
+        if value is None or passed is None or frame.memory.control.is_of_some_ranks:
             return
         if (value.rank.differs and value.rank.is_of_own_data) or value.rank.is_of_root:
             frame.emit(ScheduleStepped, node, value=value, metric=passed.value)

@@ -37,7 +37,6 @@ from trl_lint.analysis.transfer.data import loaders_of_trainers
 from trl_lint.analysis.transfer.data.loader_loops import loaders_in, traces_called_in, trains
 from trl_lint.analysis.transfer.data.whole_data import makers
 from trl_lint.analysis.transfer.models.wrapped_models import may_be_wrapped
-from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.loader_samplers import NoSampler
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
@@ -99,7 +98,7 @@ class UnshardedLoaders(Observer["Frame"]):
             frame.trace.notes.of(WrappedRuns).calls[id(node)] = False
 
     def on_statement(self, frame: Frame, statement: cst.CSTNode, before: Control) -> None:
-        if before.uniformity is Uniformity.DIVERGENT:
+        if before.is_of_some_ranks:
             return
         if isinstance(statement, cst.Return) and statement.value is not None:
             returned = loaders_of_trainers.returned(frame, statement.value)
