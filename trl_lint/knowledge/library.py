@@ -136,7 +136,9 @@ _UNIQUE: dict[str, str] = (
     accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | fastai.UNIQUE | loggers.UNIQUE | transformers.UNIQUE
 )
 # Libraries whose classes keep their name wherever they are imported from.
-_FLAT_ROOTS = frozenset({"accelerate", "datasets", "fastai", "peft", "tokenizers", "transformers", "trl"})
+_FLAT_ROOTS = frozenset({
+    "accelerate", "datasets", "fastai", "peft", "sentence_transformers", "tokenizers", "transformers", "trl",
+})  # fmt: skip
 _R = TypeVar("_R", bound=Row)
 _T = TypeVar("_T")
 

@@ -7,12 +7,14 @@ documentation of kornia 0.8 and torchvision 0.24.
 from __future__ import annotations
 
 from trl_lint.domain import ranks
+from trl_lint.knowledge import transformers
 from trl_lint.knowledge.effects import OF_MODELS
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     NOTHING,
     PURE,
     SAME,
+    SETTING,
     Class,
     Collective,
     Function,
@@ -34,7 +36,24 @@ _PIPELINES = "pipelines/pipeline_utils.py::DiffusionPipeline"
 # Objects that run the backward pass of the loss with which they are called, and step the optimizer.
 STEPS = frozenset({"timm.utils.ApexScaler", "timm.utils.NativeScaler"})
 
+# The trainers of sentence_transformers: each is a Trainer of transformers, with settings that add to its own.
+# Source: sentence_transformers/trainer.py::SentenceTransformerTrainer, cross_encoder/trainer.py::CrossEncoderTrainer,
+# sparse_encoder/trainer.py::SparseEncoderTrainer, and training_args.py beside each
+_SENTENCE_TRAINERS = (("SentenceTransformer", "", "3.0"), ("CrossEncoder", "cross_encoder/", "4.0"),
+                      ("SparseEncoder", "sparse_encoder/", "5.0"))  # fmt: skip
+
 ROWS: tuple[Row, ...] = (
+    *(
+        row
+        for name, folder, since in _SENTENCE_TRAINERS
+        for row in (
+            Class(name=f"sentence_transformers.{name}Trainer", source=f"{folder}trainer.py::{name}Trainer",
+                  since=since, bases=("transformers.Trainer",), callbacks=transformers.CALLBACKS),
+            Class(name=f"sentence_transformers.{name}TrainingArguments",
+                  source=f"{folder}training_args.py::{name}TrainingArguments", since=since,
+                  bases=("transformers.TrainingArguments",), others=SETTING),
+        )
+    ),
     Class(name=PIPELINE, source=_PIPELINES),
     # Apart from a few small files, it writes the model.
     *(
