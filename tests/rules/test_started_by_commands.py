@@ -145,7 +145,8 @@ def test_a_helper_is_run_as_its_program_is(lines, expected, tmp_path):
         ("import fire", "fire.Fire(main)", True),
         ("from absl import app", "app.run(main)", True),
         ("from absl import app", "app.call_after_init(main)", False),
-        ("import threading", "threading.Thread(target=main)", False),
+        ("import threading", "threading.Thread(target=main).start()", True),
+        ("import logging", "logging.info(main)", False),
     ],
 )
 def test_the_command_line_calls_the_program(imports, start, expected, tmp_path):

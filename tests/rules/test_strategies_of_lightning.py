@@ -30,7 +30,7 @@ def strategy_for(gpus):
     return DDPStrategy() if gpus > 1 else SingleDeviceStrategy("cuda")
 """
 STATIC = "from models.model import Model\n"
-BY_NAME = 'import importlib\n\nModel = importlib.import_module(f"models.{name}").Model\n'
+BY_NAME = "import importlib\n\nModel = importlib.import_module({}).Model\n"
 
 
 def is_by_default(folder, files) -> bool:
@@ -70,11 +70,16 @@ def test_a_program_that_does_not_import_the_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("others", "by_default"),
-    [({}, True), ({"other.py": TRAIN.format("", "").replace(STATIC, "from others import Model\n")}, False)],
+    ("name", "others", "by_default"),
+    [
+        ("name", {}, True),
+        ("name", {"other.py": TRAIN.format("", "").replace(STATIC, "from others import Model\n")}, False),
+        # The text names the folder: no other program takes a model from it.
+        ('f"models.{name}"', {"other.py": TRAIN.format("", "").replace(STATIC, "from others import Model\n")}, True),
+    ],
 )
-def test_a_model_that_nothing_imports_by_name(others, by_default, tmp_path):
-    told = TRAIN.format("", 'strategy="ddp"').replace(STATIC, BY_NAME)
+def test_a_model_that_nothing_imports_by_name(name, others, by_default, tmp_path):
+    told = TRAIN.format("", 'strategy="ddp"').replace(STATIC, BY_NAME.format(name))
     assert is_by_default(tmp_path, {"train.py": told, **others}) is by_default
 
 
