@@ -124,6 +124,8 @@ class EnginesInUse(NamedTuple):
         started_on_several: The file with a launch of the file itself that says that it starts several at once, "" if
             there is none.
         started: Whether another file of the project has a command that starts the file.
+        main_one_process: Whether each known start of the file itself starts one process, although others that import
+            it may be started as several.
         started_from: The folders of the projects around this one with a command that starts a program of its name, or
             of one that imports it.
         home: The folder of the file's own project, "" if it is not known.
@@ -168,6 +170,7 @@ class EnginesInUse(NamedTuple):
     started_on_several: str = ""
     one_device: bool = False
     missing: frozenset[str] = frozenset()
+    main_one_process: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first engine that is shown and is one of these; those that launches choose come first."""

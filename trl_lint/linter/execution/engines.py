@@ -32,6 +32,7 @@ from trl_lint.linter.execution.on_one_node import is_on_one_node
 from trl_lint.linter.execution.one_process_starts import (
     bare_starts,
     is_one_process,
+    is_one_process_itself,
     is_one_started_as_one,
     is_started_on_several,
     see_one_gpu,
@@ -250,7 +251,9 @@ def _summed_up(project: ProjectScan, asks: PurePosixPath, *, is_program: bool) -
     elsewhere = is_program and _is_started_elsewhere(project, str(asks))
     use = EnginesInUse(shown, only, *processes, own_engines, alone, imported, no_group, several, elsewhere)
     one_gpu = one_process and see_one_gpu(project, str(asks), users)
-    return use._replace(at_once=at_once, one_gpu=one_gpu, started_on_several=started_on_several(project, str(asks)))
+    lone = bool(users) and is_program and is_one_process_itself(project, str(asks))
+    several_at_once = started_on_several(project, str(asks))
+    return use._replace(at_once=at_once, one_gpu=one_gpu, started_on_several=several_at_once, main_one_process=lone)
 
 
 def _nearest(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.findings import Consequence
 from trl_lint.linter.execution.made_with_literals import is_of_bare_objects
+from trl_lint.linter.execution.main_blocks import is_of_lone_program
 from trl_lint.linter.execution.not_run import never_runs
 from trl_lint.linter.execution.one_process_code import is_of_one_process
 from trl_lint.linter.execution.option_branches import is_behind_option, is_of_trial
@@ -43,6 +44,7 @@ def is_left_out(project: Project, module: Module, found: LocatedViolation, in_ce
         _is_started_as_one(engines, found.finding.consequence, shown_at_once=_is_shown_at_once(found))
         or is_behind_option(module, found.violation.node, engines.single_process_options)
         or all(is_run_alone(project, each.violation) for each in found.parts)
+        or all(is_of_lone_program(project, each.violation.module, each.violation.node) for each in found.parts)
     )
 
 

@@ -65,6 +65,11 @@ def is_one_process(project: ProjectScan, file: str, users: Collection[str]) -> b
     return all(_is_started_as_one(project, each) or _has_group_off(project, each) for each in users or {file})
 
 
+def is_one_process_itself(project: ProjectScan, program: str) -> bool:
+    """Whether commands start a program, each of them as one process, whatever starts the programs that import it."""
+    return _is_started_as_one(project, program) and not is_started_on_several(project, {program})
+
+
 def is_started_on_several(project: ProjectScan, programs: Collection[str]) -> bool:
     return bool(project.spread.of(programs)) or not all(_is_launched_as_one(project, each) for each in programs)
 
