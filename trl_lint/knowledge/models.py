@@ -263,8 +263,10 @@ CONFIG_WRITERS = {
     "set_attn_implementation": "_attn_implementation",
 }
 
+# Moves that the builds of vendors add to every module (torch_npu, torch_mlu, torch_musa, habana_frameworks).
+MOVES_OF_VENDORS = frozenset({"hpu", "mlu", "musa", "npu"})
 # Methods that return the model itself.
-RETURN_THE_MODEL = frozenset(
+RETURN_THE_MODEL = MOVES_OF_VENDORS | frozenset(
     {
         "bfloat16",
         "cpu",
@@ -276,10 +278,11 @@ RETURN_THE_MODEL = frozenset(
         "requires_grad_",
         "to",
         "train",
+        "xpu",
     }
 )
 # Of those, the ones by which tensors, batches of them and models are moved to a device: they return no None.
-MOVE = frozenset({"cpu", "cuda", "to"})
+MOVE = MOVES_OF_VENDORS | {"cpu", "cuda", "to", "xpu"}
 # Of those, the ones by which a model is put into training or evaluation mode.
 SWITCH_MODES = frozenset({"eval", "train"})
 TRAINING_MODE = "train"

@@ -9,6 +9,7 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.pace_switches import PaceSwitch
 from trl_lint.domain.process_groups import LikeAllRanks, MeshGroup
+from trl_lint.knowledge.models import MOVES_OF_VENDORS
 from trl_lint.knowledge.schedules import PLATEAU
 from trl_lint.knowledge.schema import (
     ALL_PROCESSES,
@@ -431,7 +432,9 @@ _ADDED = frozenset({"_is_accelerate_prepared", "_original_forward"})
 # Any object has these.
 _OBJECT = frozenset(name for name in (*dir(object), "__dict__", "__annotations__", "__call__", "__getattr__",
                                       "__getstate__", "__module__", "__setstate__", "__weakref__"))
-WRAPPER_ATTRIBUTES: frozenset[str] = MODULE_ATTRIBUTES | _DISTRIBUTED_DATA_PARALLEL | _DATA_PARALLEL | _ADDED | _OBJECT
+WRAPPER_ATTRIBUTES: frozenset[str] = frozenset().union(
+    MODULE_ATTRIBUTES, MOVES_OF_VENDORS, _DISTRIBUTED_DATA_PARALLEL, _DATA_PARALLEL, _ADDED, _OBJECT
+)
 # Of these, what no forward is run by: the model inside it, its weights, and its settings.
 RUN_NO_FORWARD = frozenset({
     "device_ids", "load_state_dict", "module", "named_parameters", "no_sync", "parameters",
