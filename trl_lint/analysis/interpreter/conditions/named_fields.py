@@ -1,6 +1,7 @@
 """Settings that are recognised by their names: `args.rank == 0`, `config["world_size"] > 1`, `if args.single_gpu:`.
 
-And a parameter for a rank that a call gives none: `rank == -1` holds in `make_loader(rows, rank=-1)`.
+And a parameter for a rank, or for the number of ranks, that a call gives none: `rank == -1` and `world_size < 1` hold
+in `make_loader(rows, rank=-1, world_size=-1)`.
 """
 
 from __future__ import annotations
@@ -42,10 +43,13 @@ def by_name(frame: Frame, expression: cst.BaseExpression, left: Value, right: Va
 
 
 def _is_no_rank(frame: Frame, expression: cst.BaseExpression, value: Value) -> bool:
-    """Whether it is a parameter for a rank that this call gives a number below zero, which stands for none."""
-    if type(value.const) is not int or value.const >= 0 or value.rank.differs or frame.function is None:
+    """Whether it is a parameter for a rank, or for how many there are, that this call gives a number for none."""
+    if type(value.const) is not int or value.const > 0 or value.rank.differs or frame.function is None:
         return False
-    if not isinstance(expression, cst.Name) or not MAY_ASK_FOR_RANK.fits(expression.value):
+    if not isinstance(expression, cst.Name):
+        return False
+    is_none = value.const < 0 and MAY_ASK_FOR_RANK.fits(expression.value)
+    if not (is_none or WORLD_FIELD.fits(expression.value)):
         return False
     return any(each.name == expression.value for each in frame.function.parameters)
 
