@@ -6,6 +6,9 @@
     model = DDP(net)
     net.training_losses(batch)["loss"].backward()         and `model` goes to nothing whose result may be trained with
 
+    x = self.model.module.normalize(x)                    is not: `loss_of` is passed the wrapper with its result
+    loss = self.loss_of(self.model, x)
+
 For a model whose class has no available source, nothing else shows that one of its methods runs the model.
 """
 
@@ -49,7 +52,9 @@ def is_only_forward(
         case cst.Call(func=cst.Attribute(value=receiver)):
             wrappers = [*_wrappers(root, receiver), *_wrappers_of_helper(around, receiver)]
             wrappers = wrappers or _made_around(root, receiver, call, steps)
-            is_called = any(_is_run_with_gradients(around, each) for each in wrappers)
+            is_called = any(
+                _is_run_with_gradients(around, each) or _is_passed_with_result(root, each, call) for each in wrappers
+            )
             return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
     return False
 
@@ -58,6 +63,21 @@ def _is_run_with_gradients(around: cst.CSTNode, wrapper: cst.BaseExpression) -> 
     """Whether code calls a wrapper where a backward pass may follow, and not only in an evaluation."""
     calls = (each for each in of_class(around, cst.Call) if each.func.deep_equals(wrapper))
     return any(not WITHOUT_GRADIENTS & (contexts_around(around, each) | _decorators(around, each)) for each in calls)
+
+
+def _is_passed_with_result(root: cst.CSTNode, wrapper: cst.BaseExpression, call: cst.CSTNode) -> bool:
+    """Whether a function is passed a wrapper and what is computed from a result: `loss_of(self.model, normalized)`."""
+    derived: set[str] = set()
+    for statement in of_class(root, cst.SimpleStatementLine):
+        takers = (
+            each for each in of_class(statement, cst.Call) if any(wrapper.deep_equals(arg.value) for arg in each.args)
+        )
+        if any(derived & used_names(each) and not WITHOUT_GRADIENTS & contexts_around(root, each) for each in takers):
+            return True
+        for target, value in assignments(statement):
+            if derived & used_names(value) or any(each is call for each in below(value)):
+                derived |= names_in(target) - {"self"}
+    return False
 
 
 def _decorators(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
