@@ -60,6 +60,10 @@ WRAP_FOR_RANKS = frozenset(
     }
 )
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM", "LightningModule")
+# Packages of other frameworks: no module of torch, and no wrapper, is an object of their classes.
+OTHER_FRAMEWORKS = frozenset(
+    {"flax", "jax", "jittor", "megengine", "mindspore", "mxnet", "oneflow", "paddle", "tensorflow"}
+)
 # No model is an object of one of these: code that asks holds its models in a dict or a list elsewhere.
 NO_MODELS = frozenset(
     {

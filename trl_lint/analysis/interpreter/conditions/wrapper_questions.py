@@ -11,7 +11,8 @@ For example:
     type(models) is list, type(models) in (list, tuple)           false of every model, as isinstance(models, list) is
 
 Which of torch's two wrappers a model has is known where the code itself wraps it: of one in DDP,
-`isinstance(model, DataParallel)` is false, and says nothing of whether the model is wrapped.
+`isinstance(model, DataParallel)` is false, and says nothing of whether the model is wrapped. Neither does a class of
+another framework, `isinstance(model, mxnet.gluon.Block)`.
 
 No wrapper of torch is an object of a class that the project defines, unless that is a wrapper itself: of a model that
 is known to be wrapped, `isinstance(model, Net)` is false. Where it is false, the model need not be wrapped.
@@ -212,7 +213,13 @@ def asks_for_nothing(model: Value, classes: Value) -> bool:
     """Whether `isinstance(model, classes)` is false of a model on any number of processes."""
     names = class_names(classes)
     asks_for_others = may_be_wrapped(model) and bool(names) and models.NO_MODELS.issuperset(names)
-    return asks_for_others or asks_for_other_wrapper(model, classes)
+    return asks_for_others or _asks_for_other_framework(model, classes) or asks_for_other_wrapper(model, classes)
+
+
+def _asks_for_other_framework(model: Value, classes: Value) -> bool:
+    """Whether a model that may be wrapped is asked for a class of another framework, such as `mxnet.gluon.Block`."""
+    packages = [library_name_of(each).partition(".")[0] for each in items_or_itself(classes)]
+    return may_be_wrapped(model) and bool(packages) and models.OTHER_FRAMEWORKS.issuperset(packages)
 
 
 def is_of_other_wrapper(frame: Frame, test: cst.BaseExpression) -> bool:

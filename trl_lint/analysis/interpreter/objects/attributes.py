@@ -440,7 +440,7 @@ def assign_attribute(frame: Frame, receiver: Value, target: cst.Attribute, value
         given_wrappers.note(frame, receiver.cls, target, value)
         value = restored_attributes.as_saved(frame, receiver.cls, target, value)
         kept = as_kept(value.replace(pending=frozenset()) if value.pending else value)
-        frame.write_attribute(receiver.cls, target.attr.value, kept)
+        given_wrappers.keep(frame, receiver.cls, target, kept)
     elif isinstance(receiver, ProjectModel):
         given_wrappers.note(frame, receiver.cls, target, value)
     elif isinstance(receiver, OneOfProjectObjects):

@@ -28,6 +28,7 @@ from trl_lint.analysis.interpreter.objects import method_order
 from trl_lint.analysis.program.definitions import call_order
 from trl_lint.analysis.program.definitions.objects import class_of
 from trl_lint.analysis.program.idioms.path_conditions import ifs_around
+from trl_lint.analysis.program.idioms.wrapped_anew import is_wrapped_anew
 from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.passed_arguments import by_position
 from trl_lint.analysis.program.project.project import Module
@@ -70,6 +71,14 @@ def note(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> N
         given = frame.cls.origin.notes.of(GivenByMethods).by_class.setdefault(cls.origin, {})
         given[target.attr.value] = (frame.function, target, value)
         frame.engine.note_stored(GivenByMethods, frame.cls, target, value)
+
+
+def keep(frame: Frame, cls: ClassInfo, target: cst.Attribute, value: Value) -> None:
+    """Keep what is assigned to an attribute of an object; a wrapper in place of one only in this function."""
+    if is_wrapped_anew(frame.root, frame.statement, target):
+        frame.memory.attributes[cls, target.attr.value] = value
+    else:
+        frame.write_attribute(cls, target.attr.value, value)
 
 
 def _is_kept(method: FunctionInfo, owner: cst.BaseExpression) -> bool:
