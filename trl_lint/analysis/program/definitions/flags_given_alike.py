@@ -23,6 +23,7 @@ import libcst as cst
 from trl_lint.analysis.program.definitions.changed_state import is_set_on_other_object, is_set_outside_any_class
 from trl_lint.analysis.program.definitions.construction import CONSTRUCTOR
 from trl_lint.analysis.program.definitions.fixed_flags import kept_parameters
+from trl_lint.analysis.program.definitions.left_off import is_left_off
 from trl_lint.analysis.program.definitions.unit_tests import is_test_file
 from trl_lint.analysis.program.project.notes import noted_in_file, noted_of_linted
 from trl_lint.analysis.program.project.passed_arguments import argument_at
@@ -43,6 +44,8 @@ _LISTED = "__all__"
 def flag_given(project: Project, cls: ClassInfo, name: str) -> bool | None:
     """The constant that an attribute of a class has in all objects that code in sight makes; None if none is known."""
     place = _tested(cls).get(name)
+    if place is None and is_left_off(project, cls, name):
+        return None if is_set_outside_any_class(project, name) else False
     if place is None or is_set_outside_any_class(project, name) or is_set_on_other_object(project, name):
         return None
     return _given(project, cls, *place)
