@@ -4,8 +4,8 @@
 Reports a call, with gradients enabled and in code that a training step reaches, of the module inside
 `DistributedDataParallel`, or of a part of it: the result of `accelerator.unwrap_model(model)`, `model.module`,
 `self.model` of a Trainer, its `get_decoder()`, its `base_model_prefix`, or its methods that run a part of it. If the
-model's class is outside the project, a method of `model.module` counts if a backward pass starts from its result and
-nothing calls the wrapper. It also reports
+model's class is outside the project, a method of `model.module` counts if a backward pass starts from its result, and
+nothing calls the wrapper or is passed it with that result. It also reports
 
 - a method of a library's trainer that runs the module that it is passed, as in
   `self._get_per_token_logps(self.model, ids, mask, keep)`;
