@@ -173,11 +173,12 @@ WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("ngpu ngpus ngpus_per_node nprocs num_gpu num_gpus num_procs world_size"),
     says="An otherwise unknown attribute or parameter with this name is the number of processes. So is a setting with "
-    "this name that is compared, if it is 1 by default.",
+    "this name that is compared, if it is 1 by default. A parameter with this name that is passed a number below 1 is "
+    "for a run without ranks.",
     because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`; "
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`; "
     "ADiko1997/ReViT, epoch.py: `cfg.DEVICE.num_gpu`; Yiming-M/CLIP-EBC, train.py: `ddp = nprocs > 1`; "
-    "tests/evaluation/false_alarms/sizes_in_settings.py",
+    "tests/evaluation/false_alarms/sizes_in_settings.py; tests/evaluation/false_alarms/made_for_no_ranks.py",
 )
 COUNTS_PROCESSES = Guess(
     group=SYNCHRONISATION,
