@@ -134,7 +134,7 @@ from loop import train
 
 def main(args):
     dist.init_process_group("nccl")
-    args.writes = args.logs and {by}
+    {field} = args.logs and {by}
     train(args)
 
 main(parser.parse_args())
@@ -144,16 +144,17 @@ import torch
 
 def train(args):
     torch.distributed.barrier()
-    if args.writes and args.every > 0:
-        torch.save({}, "last.pt")
+    if {field} and args.every > 0:
+        torch.save({{}}, "last.pt")
 """
 
 
+@pytest.mark.parametrize("field", ["args.writes", "args.JOB.writes"])
 @pytest.mark.parametrize(("by", "wanted"), [("is_master(args)", []), ("bool(args.every)", [("loop.py", 6, "TRL008")])])
-def test_what_another_file_puts_into_settings_by_the_rank(by: str, wanted, tmp_path: Path) -> None:
+def test_what_another_file_puts_into_settings_by_the_rank(field: str, by: str, wanted, tmp_path: Path) -> None:
     imports = "from argparse import ArgumentParser\nparser = ArgumentParser()\n"
-    folder = written(tmp_path, {"main.py": imports + SETS.format(by=by), "loop.py": LOOP})
-    assert found(folder) == wanted
+    files = {"main.py": imports + SETS.format(field=field, by=by), "loop.py": LOOP.format(field=field)}
+    assert found(written(tmp_path, files)) == wanted
 
 
 OPTIONS = """\

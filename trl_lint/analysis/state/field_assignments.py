@@ -83,6 +83,15 @@ def word_before(text: str, dot: int) -> str:
     return text[start:dot]
 
 
+def path_before(text: str, dot: int) -> list[str]:
+    """The words of the object whose field a dot takes, the last one first: `["DIST", "cfg"]` of `cfg.DIST.RANK`."""
+    words = [word_before(text, dot)]
+    while words[-1] and text[(before := dot - len(words[-1]) - 1) : before + 1] == ".":
+        dot = before
+        words.append(word_before(text, dot))
+    return words
+
+
 def value_at(text: str, place: int, depth: int = 0) -> str:
     """The rest of a statement from a place in it, on one line; of a line of comments, the rest of that.
 

@@ -28,7 +28,7 @@ from trl_lint.analysis.program.idioms import hyperparameters
 from trl_lint.analysis.program.project.notes import noted
 from trl_lint.analysis.program.syntax import is_literal_none, last_name, names_in, of_class
 from trl_lint.analysis.state import changed_settings, field_assignments, own_texts, records
-from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, value_at, word_before
+from trl_lint.analysis.state.field_assignments import FieldAssignments, is_bound_at_line, path_before, value_at
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -391,15 +391,15 @@ def _is_set_by_rank(text: str, name: str) -> bool:
 
 @noted
 def _set_by_rank(project: Project) -> frozenset[tuple[str, str]]:
-    """The attributes that any linted file sets on a settings object by the rank: the names of both."""
+    """The attributes that any linted file sets on a settings object, or on a part of one, by the rank: both names."""
     texts = (project.text(path).decode("utf-8", "replace") for path in sorted(project.linted))
     return frozenset(
-        (owner, match[1])
+        (owners[0], match[1])
         for text in texts
         for match in _ASSIGNMENT.finditer(text)
-        if SETTINGS_OBJECT.fits(owner := word_before(text, match.start()))
+        if any(map(SETTINGS_OBJECT.fits, owners := path_before(text, match.start())))
         and SETTING_OF_RANK.fits(value := value_at(text, match.end()))
-        and _is_set_by_rank(f"{owner}{match[0]}{value}", match[1])
+        and _is_set_by_rank(f"{owners[0]}{match[0]}{value}", match[1])
     )
 
 
