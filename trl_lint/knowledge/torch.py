@@ -178,6 +178,10 @@ PURE_FUNCTIONS = frozenset({
     "torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.parameters_to_vector",
     "torch.utils.checkpoint.checkpoint",
 })
+# Those that call a function for its derivative along a direction, and return its result with that; and the keyword by
+# which they return more (torch/_functorch/eager_transforms.py `jvp`, torch/autograd/functional.py `jvp`).
+DERIVE = frozenset({"functorch.jvp", "torch.autograd.functional.jvp", "torch.func.jvp"})
+HAS_MORE = "has_aux"
 # A loop with one of these calls trains.
 STEPS_OF_TRAINING = frozenset({"backward", "step", "zero_grad"})
 # Those that scale gradients by their norm, what they are passed, and the methods by which a model gives it. FSDP's own

@@ -7,6 +7,7 @@ wrapper synchronises.
     inner(**batch)                        ModelCalled(model=inner)
     inner.encoder(x)                      ModelCalled(model=inner.encoder)
     super().compute_loss(inner, batch)    ModelCalled(model=inner, given=`inner`): the library's method calls it
+    torch.func.jvp(inner, (x,), (v,))     the same: a function of the library calls it
     inner.weight.sum()                    ParameterRead(attribute="weight"): an engine may have sharded it
 """
 
@@ -59,7 +60,8 @@ class GradientSync(Observer["Frame"]):
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         if not _may_be_method(frame, node):
-            _emit(frame, model, node)
+            passed = [each.value for each in node.args] if isinstance(node, cst.Call) else []
+            _emit(frame, model, node, given=next((each for each in passed if frame.value_of(each) is model), None))
 
     def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
         is_of_unknown = model.wrapping is Wrapping.UNWRAPPED and class_of(model) is None

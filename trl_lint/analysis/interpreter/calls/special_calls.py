@@ -32,17 +32,19 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.models import gradients
 from trl_lint.analysis.transfer.processes import first_rank, new_groups
+from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import NONE, AveragedModel, PartialCall, flag
+from trl_lint.domain.kinds import NONE, AveragedModel, PartialCall, TupleValue, flag
 from trl_lint.domain.model_roles import wrapping_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, model_libraries
 from trl_lint.knowledge.effects import LOCKS, MAKE_PATHS
 from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
+from trl_lint.knowledge.torch import DERIVE, HAS_MORE
 
 
 def _new_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -137,6 +139,17 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return PartialCall(callee, positional, tuple(named.items()))
 
 
+def _derived(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`torch.func.jvp(function, (x,), (v,))`: what the function gives for `x`, and its derivative there."""
+    computed = pure_calls.pure_result(pure_calls.spread(frame, args))
+    function, given = args.get(0, "func"), args.get(1, "primals") or args.get(1, "inputs")
+    if function is None or given is None or args.double is not None or HAS_MORE in args.keywords:
+        return computed
+    passed = given.items if isinstance(given, TupleValue) else [given]
+    result = frame.engine.call_value(frame, function, Arguments(passed), node)
+    return TupleValue(ranks.SAME, (computed if result.rank == ranks.UNKNOWN else result, computed))
+
+
 def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`init_process_group(rank=rank)`: the argument is the rank of the process."""
     expression = args.expression("rank")
@@ -214,6 +227,7 @@ SPECIAL = {
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
     **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.new_path),
+    **dict.fromkeys(DERIVE, _derived),
     **dict.fromkeys(LOCKS, first_rank.lock),
     **dict.fromkeys(MAKE_PATHS, paths.text_of),
     "os.path.join": paths.joined_text_of,

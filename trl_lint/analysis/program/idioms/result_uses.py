@@ -18,12 +18,14 @@ from trl_lint.analysis.program.idioms.path_conditions import (
 from trl_lint.analysis.program.syntax import (
     ancestors,
     assigned_once,
+    assignments,
     below,
     contexts_around,
     inwards,
     is_literal_none,
     names_in,
     of_class,
+    precedes,
     self_attribute,
     used_names,
 )
@@ -267,6 +269,8 @@ def _names_added(node: cst.BaseExpression, from_result: set[str]) -> set[str]:
 def calls_a_name_in(tree: cst.CSTNode, node: cst.CSTNode, excluded: cst.CSTNode, ignored: frozenset[str]) -> bool:
     """Whether the function around a node, if it is not `excluded`, calls one of the names in the node.
 
+    Behind `net = net.module`, `net` is what the node gives.
+
     tree: the module of the node. ignored: contexts in which such a call does not count.
     """
     around = [each for each in ancestors(tree, node) if isinstance(each, cst.FunctionDef)]
@@ -274,8 +278,10 @@ def calls_a_name_in(tree: cst.CSTNode, node: cst.CSTNode, excluded: cst.CSTNode,
         return False
     wrapped = node.args if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) else [node]
     names = frozenset(name for each in wrapped for name in used_names(each))
-    calls = Forwards(names, names).calls_in(around[-1])
-    return any(not ignored & contexts_around(around[-1], each) for each in calls)
+    root = around[-1]
+    calls = (each for each in Forwards(names, names).calls_in(root) if not ignored & contexts_around(root, each))
+    bound = {target.value for target, value in assignments(root) if value is node and isinstance(target, cst.Name)}
+    return any(names_in(each.func).isdisjoint(bound) or precedes(root, each, node) for each in calls)
 
 
 def embeds_for_a_forward(tree: cst.CSTNode, root: cst.CSTNode, node: cst.CSTNode) -> bool:
