@@ -3,6 +3,9 @@
     losses = self.model.module.training_losses(batch)
     losses["loss"].backward()                             and nowhere in the class is `self.model(…)` called
 
+    x = self.model.module.normalize(x)
+    self.loss(self.model, x).backward()                   none: what gets both may run the wrapper
+
     model = DDP(net)
     net.training_losses(batch)["loss"].backward()         and `model` goes to nothing whose result may be trained with
 
@@ -52,9 +55,7 @@ def is_only_forward(
         case cst.Call(func=cst.Attribute(value=receiver)):
             wrappers = [*_wrappers(root, receiver), *_wrappers_of_helper(around, receiver)]
             wrappers = wrappers or _made_around(root, receiver, call, steps)
-            is_called = any(
-                _is_run_with_gradients(around, each) or _is_passed_with_result(root, each, call) for each in wrappers
-            )
+            is_called = any(_is_run_with_gradients(around, each) or _goes_with(root, call, each) for each in wrappers)
             return bool(wrappers) and not is_called and _is_trained_with(root, around, call)
     return False
 
@@ -63,21 +64,6 @@ def _is_run_with_gradients(around: cst.CSTNode, wrapper: cst.BaseExpression) -> 
     """Whether code calls a wrapper where a backward pass may follow, and not only in an evaluation."""
     calls = (each for each in of_class(around, cst.Call) if each.func.deep_equals(wrapper))
     return any(not WITHOUT_GRADIENTS & (contexts_around(around, each) | _decorators(around, each)) for each in calls)
-
-
-def _is_passed_with_result(root: cst.CSTNode, wrapper: cst.BaseExpression, call: cst.CSTNode) -> bool:
-    """Whether a function is passed a wrapper and what is computed from a result: `loss_of(self.model, normalized)`."""
-    derived: set[str] = set()
-    for statement in of_class(root, cst.SimpleStatementLine):
-        takers = (
-            each for each in of_class(statement, cst.Call) if any(wrapper.deep_equals(arg.value) for arg in each.args)
-        )
-        if any(derived & used_names(each) and not WITHOUT_GRADIENTS & contexts_around(root, each) for each in takers):
-            return True
-        for target, value in assignments(statement):
-            if derived & used_names(value) or any(each is call for each in below(value)):
-                derived |= names_in(target) - {"self"}
-    return False
 
 
 def _decorators(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
@@ -181,21 +167,47 @@ def _is_trained_with(root: cst.CSTNode, around: cst.CSTNode, call: cst.CSTNode) 
     )
 
 
+def _goes_with(root: cst.CSTNode, result: cst.CSTNode, wrapper: cst.BaseExpression) -> bool:
+    """Whether a result, or what is computed from it, is passed together with a wrapper to a call that gives something.
+
+    Not so in `log(model, loss)`.
+    """
+    for statement, derived in _followed(root, result):
+        small = statement.body[0]
+        for call in of_class(statement, cst.Call):
+            if (isinstance(small, cst.Expr) and small.value is call) or WITHOUT_GRADIENTS & contexts_around(root, call):
+                continue
+            given = [each.value for each in call.args]
+            if any(each.deep_equals(wrapper) for each in given) and any(_has(each, result, derived) for each in given):
+                return True
+    return False
+
+
+def _has(code: cst.CSTNode, result: cst.CSTNode, derived: set[str]) -> bool:
+    """Whether code has a result in it, or one of the names of what is computed from it."""
+    return not derived.isdisjoint(used_names(code)) or any(each is result for each in below(code))
+
+
+def _followed(root: cst.CSTNode, result: cst.CSTNode) -> Iterator[tuple[cst.SimpleStatementLine, set[str]]]:
+    """The statements of a function, each with the names of what has been computed from a result before it."""
+    derived: set[str] = set()
+    for statement in of_class(root, cst.SimpleStatementLine):
+        yield statement, derived
+        small = statement.body[0]
+        if not isinstance(small, (cst.Assign, cst.AugAssign)):
+            continue
+        if any(each is result for each in below(statement)) or derived & used_names(small.value):
+            bound = targets_of(small) if isinstance(small, cst.Assign) else names_in(small.target)
+            derived |= bound - {"self"}
+
+
 def fate_of(root: cst.CSTNode, call: cst.CSTNode) -> tuple[bool, bool]:
     """Whether a backward pass starts from something computed from a result, and whether that is returned."""
-    derived: set[str] = set()
     is_returned = False
-    for statement in of_class(root, cst.SimpleStatementLine):
+    for statement, derived in _followed(root, call):
         small = statement.body[0]
         starts = (each for each in of_class(small, cst.Call) if last_name(each.func) == _BACKWARD)
         if any(derived & used_names(each) for each in starts):
             return True, is_returned
-        value = getattr(small, "value", None)
-        if value is None or not (any(each is call for each in below(statement)) or derived & used_names(value)):
-            continue
-        if isinstance(small, cst.Return):
-            is_returned = True
-        elif isinstance(small, (cst.Assign, cst.AugAssign)):
-            bound = targets_of(small) if isinstance(small, cst.Assign) else names_in(small.target)
-            derived |= bound - {"self"}
+        is_returned |= isinstance(small, cst.Return) and small.value is not None and _has(small.value, call, derived)
     return False, is_returned
