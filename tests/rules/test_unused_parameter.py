@@ -136,6 +136,12 @@ def test_other_code_may_use_it(forward):
     assert not reported(HEAD_MADE, forward)
 
 
+@pytest.mark.parametrize("name", ["initial_state", "preset", "run"])
+def test_a_method_that_runs_all_parts_sets_nothing_up(name):
+    run = f"    def {name}(self, x):\n        for part in self.children(): x = part(x)\n        return x\n"
+    assert not reported(HEAD_MADE, f"    def forward(self, x): return self.{name}(x)\n" + run)
+
+
 @pytest.mark.parametrize("forward", [
     "    def forward(self, x): return self.body(x)\n    def groups(self): return dict(params=self.head.parameters())\n",
     "    def forward(self, x): return self.body(x)\n"
@@ -230,9 +236,21 @@ def test_it_only_runs_without_gradients(use):
     "self.head.weight",
     "show(self.head)",
     "torch.enable_grad(), self.head(x)",
+    "dict(self.head.named_parameters())",
+    "self.head.requires_grad_()",
+    "lambda y: self.head(y)",
 ])  # fmt: skip
 def test_it_may_run_with_gradients_later(use):
     assert not reported(HEAD_MADE, SEEN.format(use))
+
+
+@pytest.mark.parametrize("switch", [
+    "torch.inference_mode(not self.training)", "torch.inference_mode(mode=x is None)", "self.no_grad()"
+])  # fmt: skip
+def test_what_turns_gradients_off_may_leave_them_on(switch):
+    seen = SEEN.format("self.head(x)")
+    assert reported(HEAD_MADE, seen.replace("torch.no_grad()", "torch.inference_mode(True)"))
+    assert not reported(HEAD_MADE, seen.replace("torch.no_grad()", switch))
 
 
 def test_a_module_that_runs_without_gradients_is_reported_once():
@@ -384,7 +402,11 @@ def test_a_base_makes_it():
     derived = FORWARD + "\nclass Small(Net):\n    def __init__(self, size):\n        {}\n"
     train = TRAIN.replace("Net(8)", "Small(8)")
     assert reported(HEAD_MADE, derived.format("super().__init__(size)"), train)
+    assert reported(HEAD_MADE, derived.format("super(Small, self).__init__(size)"), train)
+    assert reported(HEAD_MADE, derived.format("Net.__init__(self, size)"), train)
     assert not reported(HEAD_MADE, derived.format("nn.Module.go(self)"), train)
+    assert not reported(HEAD_MADE, derived.format("nn.Module.__init__(self)"), train)
+    assert not reported(HEAD_MADE, derived.format("super(Net, self).__init__()"), train)
 
 
 PREPARED = """

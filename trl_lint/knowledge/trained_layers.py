@@ -54,6 +54,12 @@ READ_ANY_PART = frozenset(
 LIST_ALL_PARTS = frozenset({"children", "modules", "named_children", "named_modules"})
 # These list all parameters of a module: in a forward, to compute with them.
 LIST_ALL_PARAMETERS = frozenset({"named_parameters", "parameters", "state_dict"})
+# These give parts of a module, or the module itself, to code that may run them.
+GIVE_PARTS = (
+    LIST_ALL_PARTS | LIST_ALL_PARAMETERS | frozenset({"apply", "get_parameter", "get_submodule", "requires_grad_"})
+)
+# Words of the names of methods that set a module up: `init_weights`, `_initialize_parameters`.
+SETS_UP, BEGINS_SETTING_UP = frozenset({"init", "inits", "reset", "weights"}), ("initiali",)
 # Functions of `torch.nn.init`, by which code sets parameters, end so, as do methods that change a tensor in place.
 IN_PLACE = "_"
 FREEZES_IN_PLACE = "requires_grad_"

@@ -34,11 +34,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.project.classes import decorators_of
 from trl_lint.analysis.program.project.notes import noted_in_file
 from trl_lint.analysis.program.syntax import (
     ancestors,
-    contexts_around,
     last_name,
     names_in,
     of_class,
@@ -49,8 +47,10 @@ from trl_lint.knowledge.models import LIST_PARTS, RETURN_THE_MODEL
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.knowledge.torch_distributed import MODULE_ATTRIBUTES
 from trl_lint.knowledge.trained_layers import (
+    BEGINS_SETTING_UP,
     CALL_NO_METHODS,
     FREEZES_IN_PLACE,
+    GIVE_PARTS,
     GRADIENTS_AGAIN,
     IN_PLACE,
     LIST_ALL_PARAMETERS,
@@ -59,6 +59,7 @@ from trl_lint.knowledge.trained_layers import (
     READ_ANY_PART,
     READ_NO_PARTS,
     SET_UP,
+    SETS_UP,
     TENSOR_OF_PARAMETER,
 )
 
@@ -147,12 +148,30 @@ def _is_pretrained(base: object) -> bool:
 
 def _constructors(cls: ClassInfo) -> Iterator[FunctionInfo]:
     """The constructors that are certainly run for an object of a class: its own, and those which that calls."""
+    called = {_NEXT}
     for base in cls.project_lineage():
         method = base.methods.get(_INIT)
-        if method is not None and isinstance(method.node, cst.FunctionDef):
-            yield method
-            if not any(_INIT in names_in(each) for each in method.node.body.body if _is_simple(each)):
-                return
+        if method is None or not isinstance(method.node, cst.FunctionDef) or called.isdisjoint({_NEXT, base.name}):
+            continue
+        yield method
+        called = (called - {_NEXT, base.name}) | {*_constructors_called(base, method.node)}
+        if not called:
+            return
+
+
+_NEXT = "super"
+
+
+def _constructors_called(cls: ClassInfo, constructor: cst.FunctionDef) -> Iterator[str]:
+    """The names of the classes whose constructors one calls, or that it calls the next one: `super().__init__()`."""
+    for statement in filter(_is_simple, constructor.body.body):
+        for each in of_class(statement, cst.Attribute):
+            match each:
+                case cst.Attribute(value=cst.Call(cst.Name("super"), args), attr=cst.Name("__init__")):
+                    if not args or last_name(args[0].value) in {cls.name, "__class__"}:
+                        yield _NEXT
+                case cst.Attribute(value=owner, attr=cst.Name("__init__")):
+                    yield last_name(owner)
 
 
 def _is_simple(statement: cst.CSTNode) -> bool:
@@ -254,7 +273,8 @@ def _is_walked(cls: cst.ClassDef, listing: cst.Attribute) -> bool:
 
 
 def _sets_up(name: str) -> bool:
-    return "init" in name.replace(_INIT, "") or "reset" in name or "weights" in name
+    words = [] if name == _INIT else name.strip("_").split("_")
+    return any(each in SETS_UP or each.startswith(BEGINS_SETTING_UP) for each in words)
 
 
 def _unread(cls: ClassInfo, part: MadePart) -> UnreadPart | None:
@@ -296,9 +316,38 @@ def _runs_without_gradients(cls: cst.ClassDef, read: cst.Attribute) -> bool:
     is_called = isinstance(outer[0], cst.Call) and RETURN_THE_MODEL.isdisjoint(chain[-1:])
     if not is_called or not self_attribute(read) or not GRADIENTS_AGAIN.isdisjoint(names_in(cls)):
         return False
-    functions = (each for each in around if isinstance(each, cst.FunctionDef))
-    decorators = {name for each in functions for name in decorators_of(each)}
-    return not WITHOUT_GRADIENTS.isdisjoint(contexts_around(cls, read) | decorators)
+    if not GIVE_PARTS.isdisjoint(chain[-1:]) and _is_kept(outer):
+        return False
+    return any(map(_turns_gradients_off, _switches_around(around)))
+
+
+def _is_kept(outer: list[cst.CSTNode]) -> bool:
+    """Whether the value of a call keeps what it holds: `weights = list(self.head.parameters())`."""
+    kinds = tuple(type(each) for each in outer)
+    return cst.CompFor not in kinds and not {cst.Assign, cst.AnnAssign, cst.Return}.isdisjoint(kinds)
+
+
+def _switches_around(around: tuple[cst.CSTNode, ...]) -> Iterator[cst.BaseExpression]:
+    """What the `with` statements and decorators around a place call, those that are left when it is run left out."""
+    for each in reversed(around):
+        match each:
+            case cst.With(items=items):
+                yield from (item.item for item in items)
+            case cst.FunctionDef(decorators=decorators):
+                yield from (decorator.decorator for decorator in decorators)
+                return
+            case cst.Lambda():
+                return
+
+
+def _turns_gradients_off(switch: cst.BaseExpression) -> bool:
+    """Whether `torch.no_grad()` or the like is meant: no method of the object, nor `inference_mode(not train)`."""
+    match switch:
+        case cst.Call(func=func, args=[] | [cst.Arg(value=cst.Name("True"))]):
+            return last_name(func) in WITHOUT_GRADIENTS and not self_attribute(func)
+        case cst.Call():
+            return False
+    return last_name(switch) in WITHOUT_GRADIENTS
 
 
 def _is_set_up(cls: cst.ClassDef, read: cst.Attribute) -> bool:
