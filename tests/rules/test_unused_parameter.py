@@ -129,6 +129,16 @@ HEAD_MADE = "self.head = nn.Linear(size, 2)"
     "    def forward(self, x): return self.body(x)\n"
     "def run(net, x):\n    for part in net.children():\n        x = part(x)\n    return x\n",
     "    def forward(self, x): return self.body(x)\nsetattr(Net, 'forward', other)\n",
+    "    def forward(self, x): return Other.run(self, self.body(x))\n"
+    "class Other(nn.Module):\n    def run(self, x): return self.head(x)\n",
+    "    def forward(self, x): return self.body(x)\n"
+    "def run(net, x): return nn.Sequential(*list(net.children()))(x)\n",
+    "    def forward(self, x): return self.body(x)\n"
+    "def run(net, x):\n    for part in net.children():\n        if part.training:\n            x = part(x)\n",
+    "    def forward(self, x): return self.body(x)\ndef run(net, x, name): return net.get_submodule(name)(x)\n",
+    "    def forward(self, x): return self.body(x)\ndef run(net, x, name): return getattr(net.module, name)(x)\n",
+    "    def forward(self, x): return self.body(x)\n"
+    "def run(net, x, name): return dict(net.named_children())[name](x)\n",
     "    forward = other\n",  # who runs it is not known: there is only a constructor
     "",
 ])  # fmt: skip
@@ -166,6 +176,7 @@ SEEN += "\ndef watch(net, x):\n    return net.look(x)\n"
     "    def again(self, x):\n        return self.old(x) if x is None else self.again(None)\n",
     "class Other(nn.Module):\n    def old(self, x): return x\n",
     "def make(name, net): return getattr(torch.optim, name)(net.parameters())\n",
+    "def size(args): return getattr(args, 'size', 8) + getattr(args, 'more')\n",
 ])  # fmt: skip
 def test_nothing_calls_what_uses_it(more):
     (found,) = SNIPPETS.findings(program(HEAD_MADE, UNCALLED + more))
@@ -189,6 +200,8 @@ def test_something_may_call_what_uses_it(old, new):
     "def loss(net, x): return net.old(x)\n",
     "def loss(net, x, name): return getattr(net, name)(x)\n",
     "def loss(nets, x, name):\n    run = getattr(nets[0], name)\n    return run(x)\n",
+    "def loss(nets, x, name):\n    return getattr(\n        nets[0],\n        name,\n    )(x)\n",
+    "def loss(nets, x, name): return getattr(nets[0], 'ol' + name)(x)\n",
     "class Wide(Net):\n    def forward(self, x): return self.old(x)\n",
     "class Wide(Net):\n    def loss(self, x): return super().old(x)\n",
     "NAMES = ['old']\n",
@@ -307,7 +320,7 @@ def test_all_branches_make_what_has_it():
     assert not SNIPPETS.findings(unused.format("nn.Linear(size, 2)"))
 
 
-@pytest.mark.parametrize("text", ['f"head_{number}"', '"head_%d" % number'])
+@pytest.mark.parametrize("text", ['f"head_{number}"', '"head_%d" % number', '"head_" + str(number)'])
 def test_other_code_may_compose_its_name(text):
     made, use = "self.head_1 = nn.Linear(size, 2)", "\ndef pick(net, number): return {}(net, {})\n"
     assert not reported(made, FORWARD + use.format("getattr", text))
@@ -347,6 +360,12 @@ def test_other_code_may_compose_its_name(text):
     ("    model = DDP", "    lora.mark_only_lora_as_trainable(model)\n    model = DDP"),
     ("model(x).mean()", "(model(x).mean() + sum(map(torch.norm, model.parameters())))"),
     ("model(x).mean()", "(model(x).mean() + nn.utils.parameters_to_vector(model.parameters()).norm())"),
+    ("model(x).mean()", "(model(x).mean() + torch.cat([p.view(-1) for p in model.parameters()]).norm())"),
+    ("model(x).mean()", "(model(x).mean() + sum(\n            p.abs().sum()\n            for p in model.parameters()\n"
+     "            if p.requires_grad\n        ))"),
+    ("        model(x).mean().backward()", "        loss = model(x).mean()\n"
+     "        for p, old in zip(model.parameters(), args.anchor):\n            difference = p - old\n"
+     "            loss = loss + (difference * difference).sum()\n        loss.backward()"),
     ("        model(x).mean().backward()", "        loss = model(x).mean()\n"
      "        for name, p in model.named_parameters():\n            if 'bias' not in name:\n"
      "                loss = loss + 0 * p.sum()\n        loss.backward()"),
@@ -376,6 +395,11 @@ def test_the_wrapper_does_not_wait(old, new):
     ("model = DDP", "model = torch.compile(model)\n    model = DDP"),
     ("model = DDP", "print(sum(p.numel() for p in model.parameters() if p.requires_grad))\n    model = DDP"),
     ("optimizer.step()", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()"),
+    ("optimizer.step()", "print(sum(\n            p.numel() for p in model.parameters() if p.requires_grad\n        ))"
+     "\n        optimizer.step()"),
+    ("optimizer.step()", "print(sum(1 for p in model.parameters()))\n        optimizer.step()"),
+    ("optimizer.step()", "for mean, p in zip(args.means, model.parameters()):\n            mean.mul_(0.9).add_(p)\n"
+     "        optimizer.step()"),
     ("optimizer.step()", "print(sum(p.norm().item() for p in model.parameters()))\n        optimizer.step()"),
     ("model(x).mean()", "importlib.import_module('losses.mine').loss(model, x)"),
 ])  # fmt: skip
@@ -558,7 +582,21 @@ def test_lightning_does_not_wait(old, new):
     assert not SNIPPETS.findings(LIGHTNING.replace(old, new))
 
 
-@pytest.mark.parametrize("options", ["", "devices=4", 'accelerator="gpu", devices=-1', 'devices="auto", num_nodes=2'])
+@pytest.mark.parametrize("options", [
+    "devices=min(1, torch.cuda.device_count())",
+    "devices=1 if torch.cuda.is_available() else None",
+    'devices="0,"',
+    'accelerator="cpu" if torch.backends.mps.is_available() else "mps"',
+    "accelerator=CPUAccelerator()",
+])  # fmt: skip
+def test_lightning_is_told_of_one_device(options):
+    assert not SNIPPETS.findings(LIGHTNING.replace('devices=4, strategy="ddp"', options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["", "devices=4", "devices=[1, 2], num_nodes=1", 'accelerator="gpu", devices=-1', 'devices="auto", num_nodes=2'],
+)
 def test_lightning_chooses_the_strategy(options):
     assert SNIPPETS.findings(LIGHTNING.replace('devices=4, strategy="ddp"', options))
 

@@ -125,32 +125,50 @@ OPTIMISES, IS_PROGRAM = rb"(?i)optim|\bdef training_step\(", rb"__main__"
 FREEZES = (
     rb"\.requires_grad\s*=(?!=|\s*True\b)|\brequires_grad_\((?!\s*True\b|\s*\))|\bfreeze\w*\("
     rb"|[\"']requires_grad[\"']\s*,(?!\s*True\b)|\bget_peft_model\(|\bmark_only_lora_as_trainable\("
+    rb"|\binject_adapter_in_model\(|\bprepare_model_for_kbit_training\(|\b(?:Lora|Peft)Model\w*\("
 )
 # Attributes that may hold the whole of a model, in an object that trains it.
 WHOLE_MODELS = frozenset({b"model", b"module", b"net", b"network", b"policy"})
 # All parameters may be part of a loss: a sum of their squares, or a multiple of them by zero.
-_COMPUTES = rb"(?:\b(?:abs|dot|mean|norm|pow|square|sum)\(|\*\*|\* ?0\.?0?\b)"
-_NOT_THEIR_VALUES = rb"(?!.*(?:\b(?:data|detach|item|nelement|numel)\b|clip|grad))"
-_OF_EACH = rb"\bfor\b.*parameters\(\)\s*\)?:\s*\n(?:\s*if\b.*:\s*\n)?"
-_AT_ONCE = rb"\bmap\(.*\b(?:norm|square)\b.*\bparameters\(\)|\bparameters_to_vector\("
-PENALISES_ALL = rb"(?m:^)%b.*%b.*\bin\b.*\bparameters\(\)|%b%b.*%b|%b" % (
-    _NOT_THEIR_VALUES,
-    _COMPUTES,
-    _OF_EACH,
-    _NOT_THEIR_VALUES,
-    _COMPUTES,
-    _AT_ONCE,
+COMPUTES = (
+    rb"\b(?:abs|dot|einsum|flatten|mean|pow|ravel|reshape|square|sum|trace|view)\(|norm\(|loss\(|\*\*"
+    rb"|\b(\w+) ?[*@] ?\1\b|\* ?0(?:\.0*)?(?![\w.])|(?<![\w.])0(?:\.0*)? ?\*"
+)
+NOT_THEIR_VALUES = (
+    rb"\b(?:data|detach|element_size|item|nelement|numel|prod|shape|size)\b|clip|(?<!requires_)grad|\bsum\(\[?\s*1\b"
+)
+LISTS_EACH_PARAMETER = rb"\bin\b.*parameters\(\)"
+GETS_ALL_AT_ONCE = (
+    rb"\bmap\(.{0,80}?\b(?:norm|square|sum)\b.{0,80}?\bparameters\(\)|\bparameters_to_vector\("
+    rb"|\b_foreach_norm\(.{0,40}?\bparameters\(\)"
 )
 # What replaces a method of an object, which then has code of another place, or deletes any part of it.
 REPLACES_METHODS = (
     rb"\.forward\s*=(?!=)|\bsetattr\(.*[\"']forward[\"']|\bMethodType\b|\.__get__\("
     rb"|\bIntermediateLayerGetter\b|\bcreate_feature_extractor\b|\bdelattr\([^,\n]+,(?!\s*[\"'])"
 )
-# All parts of another object are run in turn: `for part in net.children(): x = part(x)`.
-RUNS_ALL_PARTS = rb"\bfor\b.*?\b(\w+) in (?!self\.(?:named_)?children)[\w.]+\.(?:named_)?children\(\):\s*.*[=(]\s*\1\("
+# All parts of another object are run in turn, `for part in net.children(): x = part(x)`, or given to what may run them.
+_CHILDREN = rb"(?<!self\.)(?<!self\.named_)\b(?:named_)?children\(\)"
+RUNS_ALL_PARTS = (
+    rb"\bfor\b.{0,40}?\b(\w+) in .{0,40}?%b.{0,9}:[ \t]*(?:\n(?:.{0,120}\n)?[ \t]+)?.{0,80}?[=(] *\1\("
+    rb"|\b(\w+)\(.{0,40}?\bfor\b.{0,20}?\b\2\b.{0,9}? in .{0,40}?%b"
+    rb"|\b(?:ModuleList|Sequential|dict|reduce)\(.{0,60}?%b|\blist\([\w.]+(?<!self)\.children\(\)\)\["
+) % ((_CHILDREN,) * 3)
+# A part is asked for by a name that is not in the code, of what may be the model: `getattr(model, args.part)`.
+READS_ANY_PART = (
+    rb"\b(?:attrgetter|get_(?:parameter|submodule))\((?!\s*[frbFRB]?[\"'])|\b_modules\[(?!\s*[frbFRB]?[\"'])"
+    rb"|\b_modules\.(?:items|pop|values)\(|\bdict\([\w.]*\bnamed_(?:children|modules)\(\)\)"
+    rb"|\b(?:get|set)attr\(\s*(?:\w+\.)*(?:model|module|net|network)\s*,(?!\s*[frbFRB]?[\"'])"
+)
+# By these, code asks for parts by texts, which it may compose: `getattr(net, f"head_{number}")`.
+ASKS_BY_TEXT = (
+    rb"\b(?:attrgetter|getattr|get_parameter|get_submodule|__getattr__|__getattribute__)\(|\b_modules\["
+    rb"|\bnamed_(?:children|modules)\("
+)
 # A method may be called whose name is not in the code, of what is no module of torch: `getattr(net, args.mode)(x)`.
 CALLS_ANY_METHOD = (
-    rb"\bgetattr\((?!\s*(?:torch|nn|optim|transformers|importlib|sys)\b)[^,\n]+,\s*(?![\"'])|\bmethodcaller\b"
+    rb"\bgetattr\(\s*(?!(?:torch|nn|optim|transformers|importlib|sys)\b)[^,()]{1,80}(?:\([^()]{0,80}\))?[^,()]{0,80}"
+    rb",(?!\s*[\"'][^\"'\n]*[\"']\s*[,)])|\b(?:methodcaller|getmembers)\b|\b__getattribute__\("
 )
 # By these, gradients are on again where they were off.
 GRADIENTS_AGAIN = frozenset({"enable_grad", "set_grad_enabled"})

@@ -26,6 +26,7 @@ from trl_lint.analysis.program.definitions.lightning_trainers import waits_for_a
 from trl_lint.analysis.program.definitions.objects import ProjectModel, class_of
 from trl_lint.analysis.program.definitions.steps_apart import toggled
 from trl_lint.analysis.program.definitions.unit_tests import is_test
+from trl_lint.analysis.program.definitions.whole_penalties import computes_with_all_parameters
 from trl_lint.analysis.program.idioms.evaluated_wrappers import is_only_evaluated
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
 from trl_lint.analysis.program.syntax import callee_of, keyword_value, last_name, of_class, resolved
@@ -42,7 +43,7 @@ from trl_lint.knowledge.random_draws import TRAINER
 from trl_lint.knowledge.schema import Function, Transfer
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.knowledge.torch_distributed import DDP
-from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, FINDS_UNUSED, PENALISES_ALL, TOLD_TO_FIND
+from trl_lint.knowledge.trained_layers import ALLOWED_OTHERWISE, FINDS_UNUSED, TOLD_TO_FIND
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import ClassInfo
@@ -56,7 +57,6 @@ _WRAPPED = "the model is wrapped here, and waits for the gradients of all its pa
 _TOGGLED = "the parameters of other optimizers are frozen here"
 _NAME = f".{DDP.rpartition('.')[2]}"
 _ALLOWED_OTHERWISE = re.compile(ALLOWED_OTHERWISE)
-_PENALISES_ALL = re.compile(PENALISES_ALL)
 _TOLD_TO_FIND = re.compile(TOLD_TO_FIND)
 
 
@@ -139,6 +139,11 @@ def _says(frame: Frame, pattern: re.Pattern[bytes]) -> bool:
     return codes is None or any(pattern.search(each) for each in codes.values())
 
 
+def _penalises_all(frame: Frame) -> bool:
+    codes = codes_of_programs(frame.engine.project, frame.module.path)
+    return codes is None or any(map(computes_with_all_parameters, codes.values()))
+
+
 def _may_find_otherwise(frame: Frame, wrapping: cst.CSTNode) -> bool:
     """Whether a class of the project calls DDP, or another call wraps the same model that may be told to search."""
     match wrapping:
@@ -180,7 +185,7 @@ def _emit(frame: Frame, model: Value | None, node: cst.CSTNode, place: int = 0) 
 def _emit_apart(frame: Frame, model: Value | None, trainer: cst.Call) -> None:
     cls = class_of(model)
     found = None if cls is None or is_test(frame.function) else toggled(cls)
-    if cls is None or found is None or _says(frame, _PENALISES_ALL):
+    if cls is None or found is None or _penalises_all(frame):
         return
     step = Step(found.method.module, found.call, _TOGGLED)
     frame.emit(StepsApart, trainer, owner=cls.name, toggled=step)

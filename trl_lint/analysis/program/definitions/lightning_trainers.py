@@ -33,6 +33,7 @@ from trl_lint.knowledge.lightning import (
     FIND_DEVICES,
     IMPORTS,
     MAKE_TRAINERS,
+    NODES,
     OLD_TRAINER,
     ONLY_TRAINERS_TAKE,
     RUNS_OF_TRAINER,
@@ -222,13 +223,31 @@ def waits_for_all_gradients(call: cst.Call) -> bool:
         return False
     strategy = keyword_value(call, STRATEGY_KEYWORD)
     if strategy is None or _says(strategy, frozenset({CHOOSES_STRATEGY})):
-        return not _says(keyword_value(call, ACCELERATOR_KEYWORD), WITHOUT_DDP)
+        return _may_use_gpus(keyword_value(call, ACCELERATOR_KEYWORD)) and not _asks_for_at_most_one(call)
     match strategy:
         case cst.SimpleString():
             return _says(strategy, WAIT_FOR_ALL)
         case cst.Call(func=func) if last_name(func) == STRATEGY_OF_DDP:
             return waits_for_all(strategy)
     return False
+
+
+def _may_use_gpus(accelerator: cst.BaseExpression | None) -> bool:
+    """Whether a Trainer is told to use GPUs, or of no other kind: `accelerator="cpu" if args.cpu else "gpu"`."""
+    texts = () if accelerator is None else of_class(accelerator, cst.SimpleString)
+    said = {str(each.evaluated_value) for each in texts}
+    return accelerator is None or (bool(said) and not said <= WITHOUT_DDP)
+
+
+def _asks_for_at_most_one(call: cst.Call) -> bool:
+    """Whether the code chooses one device at least sometimes: `min(1, device_count())`, `1 if cuda else None`."""
+    counts = [
+        each.value for each in call.args if each.keyword is not None and each.keyword.value in COUNTS_DEVICES - {NODES}
+    ]
+    chosen = [each for each in counts if isinstance(each, (cst.Call, cst.IfExp, cst.SimpleString))]
+    numbers = [each.value for count in chosen for each in of_class(count, cst.Integer)]
+    texts = [str(each.evaluated_value) for count in chosen for each in of_class(count, cst.SimpleString)]
+    return "1" in numbers or not {"1", "0,"}.isdisjoint(texts)
 
 
 def _says(option: cst.BaseExpression | None, texts: Container[str]) -> bool:

@@ -33,6 +33,7 @@ from trl_lint.analysis.program.definitions.unread_layers import (
     unread_parts,
 )
 from trl_lint.analysis.program.definitions.unread_poolers import is_pooler_unread
+from trl_lint.analysis.program.definitions.whole_penalties import computes_with_all_parameters
 from trl_lint.analysis.program.project.import_lines import codes_of_programs
 from trl_lint.analysis.program.syntax import keyword_value, of_class
 from trl_lint.analysis.state.callees import library_function_of
@@ -49,13 +50,16 @@ if TYPE_CHECKING:
 # How deep modules are followed into each other, and how many classes of them.
 _MOST_DEPTH = 8
 _MOST_CLASSES = 80
-_SILENT = [re.compile(each) for each in (table.PENALISES_ALL, table.REPLACES_METHODS, table.RUNS_ALL_PARTS)]
+_SILENT = [re.compile(each) for each in (table.READS_ANY_PART, table.REPLACES_METHODS, table.RUNS_ALL_PARTS)]
 _POOLER, _IMPORTS_ANY = re.compile(table.POOLER), re.compile(table.IMPORTS_ANY)
 _CALLS_ANY = re.compile(table.CALLS_ANY_METHOD)
 _TRAINS, _OPTIMISES, _IS_PROGRAM = (re.compile(each) for each in (table.TRAINS, table.OPTIMISES, table.IS_PROGRAM))
 _CLASS = re.compile(rb"\bclass[ \t]+(\w+)[ \t]*\(([^)]*)\)")
 _TOP = re.compile(rb"^(class|def|async def)[ \t]+(\w+)", re.MULTILINE)
+_METHOD = re.compile(rb"^[ \t]+(?:async )?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
+_BEGINS_NAME = re.compile(rb"""["']([A-Za-z0-9_]+)["']\s*\+""")
+_ASKS_BY_TEXT = re.compile(table.ASKS_BY_TEXT)
 _COMPOSED = re.compile(rb"""["']([A-Za-z0-9_]*)(?:\{[^{}"'\n]*\}|%[ds])([A-Za-z0-9_]*)["']""")
 
 
@@ -79,6 +83,8 @@ def unused_layers(frame: Frame, cls: ClassInfo) -> list[UnusedLayer]:
         return []
     codes = codes_of_programs(frame.engine.project, frame.module.path)
     if codes is None or not _trains(codes, frame.module.path):
+        return []
+    if any(map(computes_with_all_parameters, codes.values())):
         return []
     if any(each.search(code) for each in _SILENT for code in codes.values()):
         return []
@@ -248,10 +254,11 @@ def _is_read_elsewhere(cls: ClassInfo, part: MadePart, codes: Mapping[Path, byte
         return True
     known = {each.name.encode() for each in cls.project_lineage()}
     heirs = _heirs(cls.name.encode(), codes.values()) - known
+    lends = _Lending(heirs, known, codes.values())
     for code in codes.values():
         for found in reads.finditer(code) if name in code else ():
             owner = found[1] or b""
-            if owner == b"self" and _is_of_other_class(code, found.start(), heirs):
+            if owner == b"self" and _is_of_other_class(code, found.start(), lends):
                 continue
             if owner not in table.NO_MODELS_THESE:
                 return True
@@ -275,10 +282,11 @@ def _may_be_called(name: str, cls: ClassInfo, codes: Mapping[Path, bytes], asked
 
 
 def _may_be_composed(name: str, code: bytes) -> bool:
-    """Whether code that asks for attributes by texts may compose a name: `f"head_{number}"`, `"head_%d"`."""
-    if b"getattr(" not in code:
+    """Whether code that asks for attributes by texts may compose a name: `f"head_{number}"`, `"head_" + number`."""
+    if not _ASKS_BY_TEXT.search(code):
         return False
-    composed = ((each[1].decode(), each[2].decode()) for each in _COMPOSED.finditer(code))
+    composed = [(each[1].decode(), each[2].decode()) for each in _COMPOSED.finditer(code)]
+    composed += [(each[1].decode(), "") for each in _BEGINS_NAME.finditer(code)]
     return any(len(start + end) > 2 and name.startswith(start) and name.endswith(end) for start, end in composed)
 
 
@@ -291,9 +299,24 @@ def _heirs(name: bytes, codes: Iterable[bytes]) -> set[bytes]:
     return heirs
 
 
-def _is_of_other_class(code: bytes, place: int, heirs: Collection[bytes]) -> bool:
-    """Whether a place is in a class at the top of a file that is none of the heirs."""
-    kind, name = b"", b""
+class _Lending(NamedTuple):
+    """Whose methods may use a part of a class: those of its heirs, and any that code calls for another object.
+
+    known: the class and its bases, whose code is judged by its tree.
+    """
+
+    heirs: Collection[bytes]
+    known: Collection[bytes]
+    codes: Collection[bytes]
+
+
+def _is_of_other_class(code: bytes, place: int, lends: _Lending) -> bool:
+    """Whether a place is in a class at the top of a file whose methods are no others'."""
+    kind, name, start = b"", b"", 0
     for each in _TOP.finditer(code, 0, place):
-        kind, name = each[1], each[2]
-    return kind == b"class" and name not in heirs
+        kind, name, start = each[1], each[2], each.start()
+    if kind != b"class" or name in lends.heirs:
+        return False
+    method = next(reversed(_METHOD.findall(code, start, place)), b"")
+    lent = re.compile(rb"\b%b\.%b\b" % (name, method))  # `Other.forward(self, x)`, `forward = Other.forward`
+    return name in lends.known or not any(lent.search(each) for each in lends.codes)
