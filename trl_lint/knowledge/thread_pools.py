@@ -11,8 +11,8 @@ _POOLS = {
 }
 MAP = frozenset(f"{pool}.{name}" for pool, (names, _) in _POOLS.items() for name in names)
 SUBMIT = frozenset(f"{pool}.{name}" for pool, (_, names) in _POOLS.items() for name in names)
-# It calls its `target` with `args`.
-THREAD = "threading.Thread"
+# It calls its `target` with `args`, once it is started.
+THREAD, START = "threading.Thread", "start"
 
 ROWS: tuple[Row, ...] = (
     Class(name=THREAD, source="library/threading"),

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.syntax import self_attribute
-from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.kinds import BoundMethod, PartialCall, library_name_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project.classes import FunctionInfo
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
 
 def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
@@ -23,6 +24,18 @@ def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None
     if isinstance(callee, cst.Attribute):
         return value.cls.find(callee.attr.value) if isinstance(value, ProjectInstance) else None
     return value.function if isinstance(value, FunctionValue) else None
+
+
+def function_in(value: Value) -> FunctionInfo | None:
+    """The function of the project that a value is, or whose method it is, also with arguments bound."""
+    if isinstance(value, PartialCall):
+        return function_in(value.callee)
+    if isinstance(value, FunctionValue):
+        return value.function
+    if not isinstance(value, BoundMethod):
+        return None
+    cls = class_of(value.receiver)
+    return None if cls is None else cls.find(value.name)
 
 
 def called_in(frame: Frame, function: FunctionInfo, callee: cst.BaseExpression) -> FunctionInfo | None:

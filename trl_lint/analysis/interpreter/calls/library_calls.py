@@ -228,7 +228,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
         for observe in frame.observers.instantiate:
             observe(frame, row.name, args, node)
         enter_callbacks_of(frame, row, args, node)
-        return row_transfers.constructed(frame, row, args, node)
+        return thread_pools.created(row.name, args) or row_transfers.constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         value = given_to_first.result(frame, row.name, args, node, _returned(frame, spans, args, node))

@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter.calls import (
     instantiation,
     library_calls,
     sinks,
+    thread_pools,
     validated_models,
 )
 from trl_lint.analysis.interpreter.calls.called_choices import called_on_heirs, called_on_some, loaded_by_one_of
@@ -230,6 +231,8 @@ def _called_on_each(
 
 def _call_on_unknown_object(frame: Frame, receiver: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an object of unknown class, guessed from its name."""
+    if isinstance(receiver, thread_pools.NewThread):
+        return thread_pools.call(frame, receiver, name, args, node)
     callee = callee_of(node)
     if name == "update" and isinstance(callee, cst.Attribute):
         spread = spread_dicts.as_dict(frame, receiver, callee.value, node)

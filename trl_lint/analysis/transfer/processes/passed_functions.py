@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.definitions.objects import FunctionValue, class_of
 from trl_lint.analysis.program.idioms.path_conditions import are_in_opposite_branches
 from trl_lint.analysis.program.project.classes import FunctionInfo
 from trl_lint.analysis.program.syntax import last_name, of_class
-from trl_lint.analysis.state.callees import function_of
+from trl_lint.analysis.state.callees import function_in, function_of
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import BoundMethod, PartialCall
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class, Collective, Row
@@ -39,7 +37,7 @@ _COLLECTIVES = _NAMES - {"update"}
 
 def may_meet_others(frame: Frame, value: Value, node: cst.CSTNode) -> str:
     """The name of the function that an argument of a call is, if ranks may meet others in it; "" otherwise."""
-    function = _function_of(value)
+    function = function_in(value)
     if function is None:
         return ""
     called = _called_in(function)
@@ -57,18 +55,6 @@ def _called_by_lambda(frame: Frame, function: FunctionInfo) -> set[str]:
     calls = of_class(function.node, cst.Call) if isinstance(function.node, cst.Lambda) else ()
     run = (function_of(frame, call.func) for call in calls)
     return {name for each in run if each is not None for name in _called_in(each)}
-
-
-def _function_of(value: Value) -> FunctionInfo | None:
-    """The function of the project that a value is, or whose method it is."""
-    if isinstance(value, PartialCall):
-        return _function_of(value.callee)
-    if isinstance(value, FunctionValue):
-        return value.function
-    if not isinstance(value, BoundMethod):
-        return None
-    cls = class_of(value.receiver)
-    return None if cls is None else cls.find(value.name)
 
 
 def _is_called_instead(frame: Frame, function: FunctionInfo, called: set[str], node: cst.CSTNode) -> bool:
