@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from trl_lint.analysis.program.project.classes import load_attribute
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.object_access import load_attribute
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import ContainerValue, Identity
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event
 from trl_lint.analysis.program.definitions.objects import FunctionValue, ProjectInstance
-from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo, load_attribute
+from trl_lint.analysis.program.project.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project.notes import Notes
 from trl_lint.analysis.state.evaluated_conditions import EvaluatedConditions
 from trl_lint.analysis.state.event_trace import trace_of
-from trl_lint.analysis.state.object_access import ObjectAccess
+from trl_lint.analysis.state.object_access import ObjectAccess, load_attribute
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable

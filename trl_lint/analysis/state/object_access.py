@@ -8,8 +8,10 @@ For example:
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterator
 
+from trl_lint.analysis.program.project.assigned_values import OfHeir
 from trl_lint.analysis.program.project.classes import ClassInfo
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -125,7 +127,7 @@ class ObjectAccess:
             cls.flush(name, value, run, memory.heap)
             if (base := base_of(cls)) is not None:
                 method, *others = run if isinstance(run, tuple) else (run,)
-                base.flush(name, value, (method, *others, id(cls)), memory.heap)
+                base.flush(name, value, (method, *others, OfHeir(id(cls))), memory.heap)
         self.dirty.clear()
         todo = list(self.dirty_cells)
         self.dirty_cells.clear()
@@ -144,6 +146,14 @@ class ObjectAccess:
                 if inner not in seen:
                     seen.add(inner)
                     todo.append(inner)
+
+
+def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
+    """Copy the containers that an attribute's value reaches onto the heap of a running function."""
+    contents = cls.contents()
+    for identity in reachable(value, ChainMap(memory.heap, contents)):
+        if identity not in memory.heap and identity in contents:
+            memory.heap[identity] = contents[identity]
 
 
 def _stored(cell: Cell, memory: Memory) -> Iterator[Identity]:

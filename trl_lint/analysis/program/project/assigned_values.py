@@ -1,6 +1,7 @@
 """What methods leave in the attributes and containers of an object: the values by their writers, and their joins.
 
-A writer is the key of a run of a method, which begins with the id of the method's node.
+A writer is the key of a run of a method, which begins with the id of the method's node. It ends with `OfHeir` if that
+has run for an object of an heir, and is noted in the base.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Mapping
 from functools import reduce
 from itertools import accumulate, islice
+from typing import NamedTuple
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import CREATED, MISSING, NONE_ON_SOME, World
@@ -18,22 +20,31 @@ from trl_lint.domain.numbers import single_process_value
 from trl_lint.domain.values import BOTTOM, WRAPPED_ON_SOME_WAY, Value
 
 
+class OfHeir(NamedTuple):
+    """The class of an object, by its id, for which a method of a base has run: its other heirs have other objects."""
+
+    heir: int
+
+
 class ValuesByRun(dict[Hashable, Value]):
     """What runs of methods have left in one attribute, by the run, in the order of their first ones.
 
     There may be thousands, so the join of those up to each of them is kept: only later ones are joined again.
+    with_heirs: whether some have run for objects of heirs.
     """
 
-    __slots__ = ("_joined", "_places")
+    __slots__ = ("_joined", "_places", "with_heirs")
 
     def __init__(self) -> None:
         super().__init__()
+        self.with_heirs = False
         self._joined: list[Value] = []
         self._places: dict[Hashable, int] = {}
 
     def join_with(self, writer: Hashable, value: Value) -> Value:
         """The join of all of them, once a run leaves a value."""
         self[writer] = value
+        self.with_heirs = self.with_heirs or _is_of_heir(writer)
         place = self._places.setdefault(writer, len(self._joined))
         merged = self._joined[place - 1] if place else BOTTOM
         for index, each in enumerate(islice(self.values(), place, None), place):
@@ -45,6 +56,12 @@ class ValuesByRun(dict[Hashable, Value]):
             else:
                 self._joined[index] = merged
         return self._joined[-1]
+
+    def left(self, with_heirs: bool) -> Mapping[Hashable, Value]:
+        """What runs have left. with_heirs: also those for objects of heirs."""
+        if with_heirs or not self.with_heirs:
+            return self
+        return {writer: value for writer, value in self.items() if not _is_of_heir(writer)}
 
     def move(self, method: int, new: int) -> None:
         """Let what runs of a method have left, by the id of its node, be what those of another node have left."""
@@ -59,6 +76,10 @@ class ValuesByRun(dict[Hashable, Value]):
 def method_of(writer: Hashable) -> Hashable:
     """The id of the node of the method whose run has written a value."""
     return writer[0] if isinstance(writer, tuple) else writer
+
+
+def _is_of_heir(writer: Hashable) -> bool:
+    return isinstance(writer, tuple) and bool(writer) and isinstance(writer[-1], OfHeir)
 
 
 def joined_without(by_writer: Mapping[Hashable, Value], methods: Container[Hashable]) -> Value:

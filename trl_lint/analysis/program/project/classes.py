@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import ChainMap
-from collections.abc import Hashable, Iterator, MutableMapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, MutableMapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from trl_lint.analysis.program.project.overridden import overridden_methods
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import contents_of, same_contents, same_facts
-from trl_lint.domain.heap import Cell, JoinedHeap, Memory, join_cells, reachable
+from trl_lint.domain.heap import Cell, JoinedHeap, join_cells
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import Identity
 from trl_lint.domain.values import BOTTOM, Kind, Value
@@ -284,25 +284,27 @@ class ClassInfo:
         """The join of what is assigned to `self.name` here and in the bases in the project; None if nothing is.
 
         What a method of a base leaves in its own objects does not count if it has been run on this class as well, or
-        is overridden here. BOTTOM if it is assigned somewhere that has not been run yet. built: the object is
-        constructed, so that an assignment in a base's `__init__` no longer counts if the `__init__` of a subclass
-        always replaces it, or wraps it on one path: the unwrapped value of the other path is then the base's.
+        is overridden here; what it leaves in those of other heirs only if nothing else is known. BOTTOM if it is
+        assigned somewhere that has not been run yet. built: the object is constructed, so that an assignment in a
+        base's `__init__` no longer counts if the `__init__` of a subclass always replaces it, or wraps it on one path:
+        the unwrapped value of the other path is then the base's.
         """
-        for left_out in (overridden_methods(self), frozenset[Hashable]()):
-            if (value := self._attribute(name, built, left_out)) is not None:
+        replaced = overridden_methods(self)
+        for left_out, with_heirs in ((replaced, False), (replaced, True), (frozenset[Hashable](), True)):
+            if (value := self._attribute(name, built, left_out, with_heirs)) is not None:
                 return value
         return BOTTOM if any(name in cls.assigned() for cls in self.project_lineage()) else None
 
-    def _attribute(self, name: str, built: bool, replaced: frozenset[Hashable]) -> Value | None:
+    def _attribute(self, name: str, built: bool, replaced: frozenset[Hashable], with_heirs: bool) -> Value | None:
         found: list[Value] = []
         for cls in self.project_lineage():
             if name not in cls.attributes:
                 continue
             if built and cls._replaces(name):
                 replaced |= cls._constructors_above()
-            writers = cls.writers(name)
-            is_whole = replaced.isdisjoint(writers)
-            value = cls.attributes[name] if is_whole else joined_without(cls._assigned_values[name], replaced)
+            writers, left = cls.writers(name), cls._left_in(name, with_heirs or cls is self)
+            is_whole = left is cls._assigned_values[name] and replaced.isdisjoint(writers)
+            value = cls.attributes[name] if is_whole else joined_without(left, replaced)
             replaced |= writers
             if value.rank.state is not ranks.State.BOTTOM:
                 found.append(value)
@@ -375,14 +377,18 @@ class ClassInfo:
 
     def is_assigned_by_several(self, name: str) -> bool:
         """Whether more than one method, or the same one in several runs, has left something in `self.name`."""
-        return sum(len(cls._assigned_values.get(name, ())) for cls in self.project_lineage()) > 1
+        return sum(len(cls._left_in(name, cls is self)) for cls in self.project_lineage()) > 1
 
     def values_assigned_in(self, name: str, method: FunctionInfo) -> list[Value]:
         """The values that runs of a method have left in `self.name`."""
-        return [value for cls in self.project_lineage() for value in cls._assigned_in(name, method)]
+        return [value for cls in self.project_lineage() for value in cls._assigned_in(name, method, cls is self)]
 
-    def _assigned_in(self, name: str, method: FunctionInfo) -> list[Value]:
-        values = self._assigned_values.get(name, {}).items()
+    def _left_in(self, name: str, with_heirs: bool) -> Mapping[Hashable, Value]:
+        """What runs of methods have left in `self.name`. with_heirs: also in objects of heirs of the class."""
+        return self._assigned_values[name].left(with_heirs) if name in self._assigned_values else {}
+
+    def _assigned_in(self, name: str, method: FunctionInfo, with_heirs: bool = True) -> list[Value]:
+        values = self._left_in(name, with_heirs).items()
         return [value for by, value in values if isinstance(by, tuple) and by[0] == id(method.node)]
 
     def values_assigned_by_others(self, name: str, writer: Hashable) -> Value:
@@ -393,7 +399,7 @@ class ClassInfo:
         """The join of what methods have left in `self.name`, except those with such keys; BOTTOM if nothing."""
         merged, methods = BOTTOM, methods | overridden_methods(self)
         for cls in self.project_lineage():
-            merged = join(merged, joined_without(cls._assigned_values.get(name, {}), methods))
+            merged = join(merged, joined_without(cls._left_in(name, cls is self), methods))
             methods |= cls.writers(name)
         return merged
 
@@ -430,14 +436,6 @@ class ClassInfo:
                     found |= assigned_in(method.node.body)
             self._assigned = frozenset(found)
         return self._assigned
-
-
-def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
-    """Copy the containers that an attribute's value reaches onto the heap of a running function."""
-    contents = cls.contents()
-    for identity in reachable(value, ChainMap(memory.heap, contents)):
-        if identity not in memory.heap and identity in contents:
-            memory.heap[identity] = contents[identity]
 
 
 def is_module_class(cls: ClassInfo) -> bool:
