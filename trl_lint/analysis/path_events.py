@@ -9,6 +9,7 @@ from trl_lint.analysis.events import Event
 from trl_lint.knowledge import mentions
 
 if TYPE_CHECKING:
+    from trl_lint.domain.provenance import Step
     from trl_lint.domain.values import Value
 
 
@@ -33,4 +34,19 @@ class PathOfEachRank(Event):
     engine_given: bool = False
     on_some_way: bool = False
     without: str = ""
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileUnawaited(Event):
+    """All ranks use, at the node, a file or folder that only some of them have written, and none waits for it.
+
+    name: what uses it. written: the place where it is written. makes_folder: whether that makes a folder alone.
+    """
+
+    mentions = (mentions.TELLS_RANKS_APART, mentions.SIDE_EFFECTS)
+
+    name: str
+    written: Step
+    makes_folder: bool = False
     accelerator: str = ""
