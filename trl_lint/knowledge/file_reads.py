@@ -36,6 +36,8 @@ READERS: dict[str, Parameter] = {
     "os.listdir": (0, "path"),
     "os.scandir": (0, "path"),
 }
+# Those of them that list a folder, and the method of a path that does.
+LISTINGS_OF_ONE = frozenset({"iterdir", "os.listdir", "os.scandir"})
 # Class methods that read the files in a folder, which is their first argument, if it is one on this machine; a PEFT
 # model gets the model before it (peft/peft_model.py).
 READS_FOLDER = "from_pretrained"
@@ -49,4 +51,6 @@ KEEP_PATHS = frozenset({
     "Path", "PosixPath", "PurePath", "abspath", "expanduser", "expandvars", "fspath", "normpath", "realpath", "str",
 })
 KEEP_PATHS_AS_METHODS = frozenset({"absolute", "as_posix", "expanduser", "resolve"})
+# Contexts that show the progress of the code in them, and let no rank in before another.
+SHOW_PROGRESS = frozenset({"Progress", "alive_bar", "tqdm", "trange"})
 # fmt: on

@@ -31,16 +31,25 @@ from trl_lint.analysis.program.definitions.unit_tests import is_test
 from trl_lint.analysis.program.idioms.exclusive_places import excluded_by_all
 from trl_lint.analysis.program.idioms.handled_errors import MISSING_FILE, is_caught
 from trl_lint.analysis.program.idioms.path_parts import Path, is_bound_between, is_within, paths_of, replaced
-from trl_lint.analysis.program.syntax import callee_of, precedes
+from trl_lint.analysis.program.syntax import callee_of, last_name, precedes
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import LoadedFiles, PathValue
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge.effects import METHODS, MODES, OF_LOADED, OF_MODELS, OF_PATHS, ONLY_PATHS_HAVE, OPENERS, WRITES
-from trl_lint.knowledge.file_reads import FOLDERS_OF, MAKE_FOLDERS, PAUSES, READERS, READS_FOLDER
+from trl_lint.knowledge.file_reads import (
+    FOLDERS_OF,
+    LISTINGS_OF_ONE,
+    MAKE_FOLDERS,
+    PAUSES,
+    READERS,
+    READS_FOLDER,
+    SHOW_PROGRESS,
+)
 from trl_lint.knowledge.heuristics import MAY_WAIT
 
 if TYPE_CHECKING:
@@ -175,7 +184,7 @@ def _note(
 ) -> None:
     expression = path.value if isinstance(path, cst.Arg) else path
     control = frame.memory.control
-    if expression is None or control.first_rank is not None or is_test(frame.function):
+    if expression is None or _may_be_ordered(control) or is_test(frame.function):
         return
     known = frame.value_of(expression)
     if known.rank.differs and not is_write:
@@ -189,6 +198,17 @@ def _note(
     key = (id(node), id(node))
     _add(frame, used.writes if is_write else used.reads, key, use)
     _check(frame, use, is_write=is_write)
+
+
+def _may_be_ordered(control: Control) -> bool:
+    """Whether ranks may get to a place one after the other."""
+    first = control.first_rank
+    return first is not None and (first.scope != "unknown" or last_name(_callee(first.node)) not in SHOW_PROGRESS)
+
+
+def _callee(item: cst.CSTNode | None) -> cst.CSTNode | None:
+    call = item.item if isinstance(item, cst.WithItem) else item
+    return call.func if isinstance(call, cst.Call) else None
 
 
 def _add(frame: Frame, uses: dict[tuple[int, int], _Use], key: tuple[int, int], use: _Use | None) -> None:
@@ -252,34 +272,34 @@ def _check(frame: Frame, use: _Use, *, is_write: bool = False) -> None:
         return
     waits = _waits(frame.sync_points, used)
     for write in list(used.writes.values()):
-        if not write.is_of_some or not _needs(use, write, is_write=is_write):
+        path = _needed(use, write, is_write=is_write) if write.is_of_some else None
+        if path is None or not precedes(frame.root, write.node, use.node) or not _is_by_all(use, write):
             continue
-        if not precedes(frame.root, write.node, use.node) or not _is_by_all(use, write):
-            continue
-        if _is_in_order(frame, write, use, waits) and not _is_written_by_all(used, write):
-            _emit(frame, use, write)
+        is_folder = is_write or write.makes_folder
+        if _is_in_order(frame, write, use, waits) and not _is_made_by_all(used, path, is_folder=is_folder):
+            _emit(frame, use, write, is_folder=is_folder)
             return
 
 
-def _needs(use: _Use, write: _Use, *, is_write: bool) -> bool:
-    """Whether a use fails if what is written is not there."""
-    is_folder = write.makes_folder or write.writes_folder
+def _needed(use: _Use, write: _Use, *, is_write: bool) -> Path | None:
+    """What is written that has to be there for a use."""
     if is_write:
-        return is_folder and not use.makes_folder and _are_within(use.paths, write.paths)
-    if write.makes_folder and use.name not in ("os.listdir", "os.scandir", "iterdir"):
-        return False
-    return any(path == other for path in use.paths for other in write.paths)
+        is_folder = (write.makes_folder or write.writes_folder) and not use.makes_folder
+        return next((each for each in write.paths if is_folder and _are_within(use.paths, each)), None)
+    if write.makes_folder and use.name not in LISTINGS_OF_ONE:
+        return None
+    return next((each for each in write.paths if each in use.paths), None)
 
 
-def _are_within(paths: Iterable[Path], others: tuple[Path, ...]) -> bool:
-    return any(is_within(path, other) for path in paths for other in others)
+def _are_within(paths: Iterable[Path], folder: Path) -> bool:
+    return any(is_within(path, folder) for path in paths)
 
 
 def _is_by_all(use: _Use, write: _Use) -> bool:
     """Whether all ranks get to a use, as far as they get to the write."""
-    before = {id(each.provenance) for each in write.control.conditions}
+    before = {id(place_of(each)) for each in write.control.conditions}
     return all(
-        id(each.provenance) in before
+        id(place_of(each)) in before
         or (each.uniformity is Uniformity.UNKNOWN and each.rank == ranks.SETTING)
         or each.rank.origins == Origin.IO
         for each in use.control.conditions
@@ -296,25 +316,19 @@ def _is_in_order(frame: Frame, write: _Use, use: _Use, waits: Iterable[cst.CSTNo
     return not any(is_bound_between(root, each, write.node, use.node) for each in (*write.paths, *use.paths))
 
 
-def _is_written_by_all(used: UsedFiles, write: _Use) -> bool:
-    """Whether each rank writes the same itself, or makes the folder."""
-    return any(
-        not each.is_of_some
-        and (
-            any(path == other for path in each.paths for other in write.paths)
-            or (each.makes_folder and _are_within(each.paths, write.paths))
-        )
-        for each in used.writes.values()
-    )
+def _is_made_by_all(used: UsedFiles, path: Path, *, is_folder: bool) -> bool:
+    """Whether each rank writes the same itself, or makes the folder or one in it."""
+    by_all = [each for each in used.writes.values() if not each.is_of_some and each.makes_folder is is_folder]
+    return any(path in each.paths or (is_folder and _are_within(each.paths, path)) for each in by_all)
 
 
-def _emit(frame: Frame, use: _Use, write: _Use) -> None:
+def _emit(frame: Frame, use: _Use, write: _Use, *, is_folder: bool) -> None:
     frame.emit(
         FileUnawaited,
         use.node,
         name=use.name,
         written=write.at,
-        makes_folder=write.makes_folder,
+        makes_folder=is_folder,
         accelerator=frame.accelerator(),
     )
 

@@ -63,12 +63,12 @@ def _paths(root: cst.CSTNode, node: cst.BaseExpression, code: Code, depth: int) 
             is_path = _makes_path(value) and name not in (
                 loop_targets(root) | {each.value for each in value_names(value)}
             )
-            yield from _paths(root, value, code, depth - 1) if is_path else (_named(node, code),)
+            yield from _paths(root, value, code, depth - 1) if is_path else (_named(root, node, code),)
         case _ if depth and (given := _given(node)) is not None:
             between, operands = given
             yield from _combined(root, operands, between, code, depth - 1)
         case _:
-            yield _named(node, code)
+            yield _named(root, node, code)
 
 
 def _makes_path(value: cst.BaseExpression) -> bool:
@@ -127,8 +127,13 @@ def _spec(held: cst.FormattedStringExpression) -> str:
     return "".join(each.value for each in held.format_spec or () if isinstance(each, cst.FormattedStringText))
 
 
-def _named(node: cst.BaseExpression, code: Code) -> Path:
-    return (Named(code(node), _base(node)),)
+def _named(root: cst.CSTNode, node: cst.BaseExpression, code: Code) -> Path:
+    """A part that only the run knows; `settings["path"]` is the same as what `settings` was taken from with it."""
+    text, base = code(node), _base(node)
+    value = None if isinstance(node, cst.Name) else assigned_once(root, base)
+    if isinstance(value, (cst.Attribute, cst.Name, cst.Subscript)) and _base(value) != base and text.startswith(base):
+        return (Named(code(value) + text.removeprefix(base), _base(value)),)
+    return (Named(text, base),)
 
 
 def _base(node: cst.BaseExpression) -> str:
