@@ -57,9 +57,7 @@ class UnawaitedFile(Rule[FileUnawaited]):
         if event.module.one_process:
             return
         if event.makes_folder:
-            problem = (
-                "in a folder that only some ranks make, and the others do not wait for it: it may be missing there"
-            )
+            problem = "in a folder that only some ranks make, and the others do not wait for it: it may be missing"
         else:
             problem = (
                 "what only some ranks write, and the others do not wait for it: they may find no file, an old one or a "

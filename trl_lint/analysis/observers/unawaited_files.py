@@ -84,7 +84,11 @@ class _Use(NamedTuple):
 
     @property
     def is_of_some(self) -> bool:
-        return self.control.is_chosen_by_rank
+        """Whether the rank decides who gets there, if not alone: `rank == 0 and not os.path.exists(path)`."""
+        return any(
+            each.uniformity is Uniformity.DIVERGENT and each.rank.origins in (Origin.RANK, Origin.RANK | Origin.IO)
+            for each in self.control.conditions
+        )
 
 
 class UsedFiles:

@@ -17,6 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import (
     assigned_once,
+    assignments,
     holder_name,
     last_name,
     loop_targets,
@@ -59,11 +60,8 @@ def _paths(root: cst.CSTNode, node: cst.BaseExpression, code: Code, depth: int) 
         case cst.IfExp(body=body, orelse=orelse):
             yield from _paths(root, body, code, depth)
             yield from _paths(root, orelse, code, depth)
-        case cst.Name(name) if depth and (value := assigned_once(root, name)) is not None:
-            is_path = _makes_path(value) and name not in (
-                loop_targets(root) | {each.value for each in value_names(value)}
-            )
-            yield from _paths(root, value, code, depth - 1) if is_path else (_named(root, node, code),)
+        case cst.Name() if depth and (value := _assigned(root, node)) is not None:
+            yield from _paths(root, value, code, depth - 1)
         case _ if depth and (given := _given(node)) is not None:
             between, operands = given
             yield from _combined(root, operands, between, code, depth - 1)
@@ -71,9 +69,33 @@ def _paths(root: cst.CSTNode, node: cst.BaseExpression, code: Code, depth: int) 
             yield _named(root, node, code)
 
 
+def _assigned(root: cst.CSTNode, node: cst.Name) -> cst.BaseExpression | None:
+    """The path that a name is assigned before it is used, if nothing else binds it."""
+    value = _value_of(root, node.value)
+    if value is None or not _makes_path(value) or not precedes(root, value, node):
+        return None
+    others = {each.value for each in value_names(value)} | loop_targets(root)
+    parameters = (each.name.value for each in of_class(root, cst.Param))
+    return None if node.value in others or node.value in parameters else value
+
+
+def _value_of(root: cst.CSTNode, name: str) -> cst.BaseExpression | None:
+    """What a name is assigned, if only once; no attribute of it is assigned either."""
+    value = assigned_once(root, name)
+    if value is None:
+        return None
+    targets = [target for target, given in assignments(root) if given is value and holder_name(target) == name]
+    return value if all(isinstance(each, cst.Name) for each in targets) else None
+
+
 def _makes_path(value: cst.BaseExpression) -> bool:
     """Whether a value is the same path wherever its code is the same, unlike what a call of unknown code returns."""
-    return isinstance(value, (cst.Attribute, cst.IfExp, cst.Name, cst.SimpleString)) or _given(value) is not None
+    match value:
+        case cst.Attribute() | cst.IfExp() | cst.Name() | cst.SimpleString():
+            return True
+        case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))]):
+            return True
+    return _given(value) is not None
 
 
 def _given(node: cst.BaseExpression) -> tuple[str, list[cst.BaseExpression]] | None:
@@ -130,7 +152,7 @@ def _spec(held: cst.FormattedStringExpression) -> str:
 def _named(root: cst.CSTNode, node: cst.BaseExpression, code: Code) -> Path:
     """A part that only the run knows; `settings["path"]` is the same as what `settings` was taken from with it."""
     text, base = code(node), _base(node)
-    value = None if isinstance(node, cst.Name) else assigned_once(root, base)
+    value = None if isinstance(node, cst.Name) else _value_of(root, base)
     if isinstance(value, (cst.Attribute, cst.Name, cst.Subscript)) and _base(value) != base and text.startswith(base):
         return (Named(code(value) + text.removeprefix(base), _base(value)),)
     return (Named(text, base),)
