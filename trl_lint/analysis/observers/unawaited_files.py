@@ -68,7 +68,7 @@ _FOUND_MISSING = frozenset({"BaseException", "EnvironmentError", "Exception", "I
 _WRITES = ("writes", "creates the same folder")
 
 
-class _Use(NamedTuple):
+class _FileUse(NamedTuple):
     """A use of a path. node: in the function that has it or calls it. at: where it is.
 
     control: which ranks get there. makes_folder: whether it only makes a folder. writes_folder: whether it writes one.
@@ -95,8 +95,8 @@ class UsedFiles:
     """The files that a run of a function writes and reads, by their places, and where it waits otherwise."""
 
     def __init__(self) -> None:
-        self.writes: dict[tuple[int, int], _Use] = {}
-        self.reads: dict[tuple[int, int], _Use] = {}
+        self.writes: dict[tuple[int, int], _FileUse] = {}
+        self.reads: dict[tuple[int, int], _FileUse] = {}
         self.pauses: dict[int, cst.CSTNode] = {}
 
 
@@ -197,7 +197,7 @@ def _note(
     paths = _written_out(known) or paths_of(frame.root, expression, code)
     last = name.rpartition(".")[2]
     at = frame.step(node, "only some ranks write it here: `{}`", control.provenance)
-    use = _Use(paths, node, last if is_write else name, at, control, last in MAKE_FOLDERS, writes_folder)
+    use = _FileUse(paths, node, last if is_write else name, at, control, last in MAKE_FOLDERS, writes_folder)
     used = frame.trace.notes.of(UsedFiles)
     key = (id(node), id(node))
     _add(frame, used.writes if is_write else used.reads, key, use)
@@ -215,12 +215,12 @@ def _callee(item: cst.CSTNode | None) -> cst.CSTNode | None:
     return call.func if isinstance(call, cst.Call) else None
 
 
-def _add(frame: Frame, uses: dict[tuple[int, int], _Use], key: tuple[int, int], use: _Use | None) -> None:
+def _add(frame: Frame, uses: dict[tuple[int, int], _FileUse], key: tuple[int, int], use: _FileUse | None) -> None:
     if use is not None and (len(uses) < _MOST_USES or key in uses):
         uses[id(use.node), key[1]] = use
 
 
-def _passed(frame: Frame, use: _Use, given: Mapping[str, tuple[Path, ...]], node: cst.CSTNode) -> _Use | None:
+def _passed(frame: Frame, use: _FileUse, given: Mapping[str, tuple[Path, ...]], node: cst.CSTNode) -> _FileUse | None:
     """A use in a function as its caller sees it."""
     known = (replaced(each, given) for each in use.paths)
     paths = tuple(each for each in known if each is not None)
@@ -269,7 +269,7 @@ def _check_reads(frame: Frame, node: cst.CSTNode) -> None:
             _check(frame, each)
 
 
-def _check(frame: Frame, use: _Use, *, is_write: bool = False) -> None:
+def _check(frame: Frame, use: _FileUse, *, is_write: bool = False) -> None:
     """Emit an event if all ranks use what only some have written before."""
     used = frame.trace.notes.of(UsedFiles)
     if use.is_of_some or is_caught(frame.root, use.node, _FOUND_MISSING):
@@ -285,7 +285,7 @@ def _check(frame: Frame, use: _Use, *, is_write: bool = False) -> None:
             return
 
 
-def _needed(use: _Use, write: _Use, *, is_write: bool) -> Path | None:
+def _needed(use: _FileUse, write: _FileUse, *, is_write: bool) -> Path | None:
     """What is written that has to be there for a use."""
     if is_write:
         is_folder = (write.makes_folder or write.writes_folder) and not use.makes_folder
@@ -299,7 +299,7 @@ def _are_within(paths: Iterable[Path], folder: Path) -> bool:
     return any(is_within(path, folder) for path in paths)
 
 
-def _is_by_all(use: _Use, write: _Use) -> bool:
+def _is_by_all(use: _FileUse, write: _FileUse) -> bool:
     """Whether all ranks get to a use, as far as they get to the write."""
     before = {id(place_of(each)) for each in write.control.conditions}
     return all(
@@ -310,7 +310,7 @@ def _is_by_all(use: _Use, write: _Use) -> bool:
     )
 
 
-def _is_in_order(frame: Frame, write: _Use, use: _Use, waits: Iterable[cst.CSTNode]) -> bool:
+def _is_in_order(frame: Frame, write: _FileUse, use: _FileUse, waits: Iterable[cst.CSTNode]) -> bool:
     """Whether a process goes from a write to a use, and no rank has to wait on the way."""
     root = frame.root
     if any(precedes(root, write.node, each) and precedes(root, each, use.node) for each in waits):
@@ -326,7 +326,7 @@ def _is_made_by_all(used: UsedFiles, path: Path, *, is_folder: bool) -> bool:
     return any(path in each.paths or (is_folder and _are_within(each.paths, path)) for each in by_all)
 
 
-def _emit(frame: Frame, use: _Use, write: _Use, *, is_folder: bool) -> None:
+def _emit(frame: Frame, use: _FileUse, write: _FileUse, *, is_folder: bool) -> None:
     frame.emit(
         FileUnawaited,
         use.node,

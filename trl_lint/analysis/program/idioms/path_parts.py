@@ -234,6 +234,9 @@ def is_bound_between(root: cst.CSTNode, path: Path, first: cst.CSTNode, second: 
 @tree_cache(64)
 def _targets(root: cst.CSTNode) -> tuple[tuple[str, cst.CSTNode], ...]:
     """The names in what assignments and loops bind."""
-    kinds = (cst.AnnAssign, cst.AssignTarget, cst.AugAssign, cst.For, cst.NamedExpr)
-    targets = (each.target for kind in kinds for each in of_class(root, kind))
-    return tuple((name.value, name) for target in targets for name in of_class(target, cst.Name))
+    bound: list[cst.CSTNode] = [each.target for each in of_class(root, cst.AssignTarget)]
+    bound += [each.target for each in of_class(root, cst.AnnAssign)]
+    bound += [each.target for each in of_class(root, cst.AugAssign)]
+    bound += [each.target for each in of_class(root, cst.For)]
+    bound += [each.target for each in of_class(root, cst.NamedExpr)]
+    return tuple((name.value, name) for target in bound for name in of_class(target, cst.Name))
