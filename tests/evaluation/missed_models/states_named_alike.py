@@ -51,5 +51,6 @@ if __name__ == "__main__":
     parser.add_argument("--resume", default="last.pt")
     parser.add_argument("--again", default="again.pt")
     train(parser.parse_args(), torch.nn.Linear(2, 2))
+    dist.barrier()
     train_with_names_that_fit(parser.parse_args(), torch.nn.Linear(2, 2))
     train_again(parser.parse_args(), torch.nn.Linear(2, 2))

@@ -297,11 +297,10 @@ class ClassInfo:
 
     def _attribute(self, name: str, built: bool, replaced: frozenset[Hashable], with_heirs: bool) -> Value | None:
         found: list[Value] = []
-        for cls in self.project_lineage():
-            if name not in cls.attributes:
-                continue
-            if built and cls._replaces(name):
-                replaced |= cls._constructors_above()
+        having = [cls for cls in self.project_lineage() if name in cls.attributes]
+        if built:
+            replaced = replaced.union(*(cls._constructors_above() for cls in having if cls._replaces(name)))
+        for cls in having:
             writers, left = cls.writers(name), cls._left_in(name, with_heirs or cls is self)
             is_whole = left is cls._assigned_values[name] and replaced.isdisjoint(writers)
             value = cls.attributes[name] if is_whole else joined_without(left, replaced)
